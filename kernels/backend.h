@@ -125,7 +125,9 @@ typedef struct {
     const size_t *start;  /* (S+1) rows of queries */
     const size_t *memory; /* (S+1) rows of keys and values; NULL: start */
     int causal;           /* row i sees only j <= i */
-    size_t longest;       /* Tmax >= every length of keys */
+    size_t
+        window; /* W: of these the last W alone, j > i - W (Beltagy et al. 2020, section 3.1); 0: all */
+    size_t longest; /* Tmax >= every length of keys */
     /* No sequence of this batch has more queries, or more keys, than this; 0: Tmax. Tmax is the same for all batches,
      * since it numbers the elements of dropout. These may be smaller, and a device makes its blocks no larger than they
      * need. Kernels read them by attention_rows and attention_keys. */
@@ -152,6 +154,7 @@ typedef struct {
     size_t ld;            /* >= every count */
     size_t D, H;          /* width, heads; H divides D */
     size_t kv;            /* K, as in Attention */
+    size_t window;        /* the last so many of its rows alone; 0: all */
     const void *q;        /* (N, D), row stride ldq */
     const void *k, *v;    /* (rows, K E), row stride ldk */
     size_t ldq, ldk;

@@ -233,18 +233,22 @@ static int feed_forward(const Plain *p, const PlanSlot *slot, size_t n, const do
     return 0;
 }
 
-/* Rotary positions: numbers e and e + E/2 of a head are turned by the angle i base^(-2 e / E) at position i; back: by its
- * negative, which is the adjoint. x (n, ld): the first `heads` heads of each row. */
-static void turn(const ModelConfig *c, size_t n, size_t heads, const int32_t *position, double *x,
-                 size_t ld, int back)
+/* Rotary positions: numbers e and e + E/2 of a head are turned by the angle i base^(-2 e / R) at position i, e < R/2, where
+ * R is E unless a part of them turns alone; back: by its negative, which is the adjoint. x (n, ld): the first `heads` heads of
+ * each row. */
+static void turn(const ModelConfig *c, size_t window, size_t n, size_t heads,
+                 const int32_t *position, double *x, size_t ld, int back)
 {
-    size_t E = model_head_width(c);
-    double base = c->rotary_base > 0 ? c->rotary_base : 10000;
+    size_t E = model_head_width(c), R = c->rotary_part ? c->rotary_part : E;
+    double base = window && c->rotary_local > 0 ? c->rotary_local
+                  : c->rotary_base > 0          ? c->rotary_base
+                                                : 10000;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < heads * (E / 2); k++) {
             size_t e = k % (E / 2);
             double *a = x + i * ld + k / (E / 2) * E + e, *b = a + E / 2, old = *a;
-            double t = position[i] * pow(base, -2 * (double)e / (double)E) * (back ? -1 : 1);
+            double t = position[i] * pow(base, -2 * (double)e / (double)R) * (back ? -1 : 1);
+            if (2 * e >= R) continue;
             *a = old * cos(t) - *b * sin(t);
             *b = *b * cos(t) + old * sin(t);
         }
@@ -255,6 +259,7 @@ typedef struct {
     size_t n, m, H, K, E, ldq, ldk;
     const double *q, *k, *v;
     int causal;
+    size_t window; /* of those seen the last so many alone; 0: all */
     /* (2 clip + 1, E): row clip + clamp(j - i) is added to key j for query i; or absent */
     Tensor relative;
     long clip;
@@ -266,13 +271,16 @@ static size_t relative_row(const Sight *s, size_t i, size_t j)
     return (size_t)(s->clip + (apart < -s->clip ? -s->clip : apart > s->clip ? s->clip : apart));
 }
 
-/* a (m) = softmax_j of q_i . (k_j + r_(j - i)) / sqrt(E), over j <= i where it is causal. Returns how many j there are. */
+/* a (m) = softmax_j of q_i . (k_j + r_(j - i)) / sqrt(E), over j <= i where it is causal, of these the last `window`.
+ * Returns how many j there are, those before the window with a_j = 0. */
 static size_t weights(const Sight *s, size_t h, size_t i, double *a)
 {
     size_t E = s->E, seen = s->causal ? i + 1 : s->m;
+    size_t first = s->window && seen > s->window ? seen - s->window : 0;
     const double *q = s->q + i * s->ldq + h * E;
     double most = -INFINITY, sum = 0;
-    for (size_t j = 0; j < seen; j++) {
+    for (size_t j = 0; j < first; j++) a[j] = 0;
+    for (size_t j = first; j < seen; j++) {
         const double *k = s->k + j * s->ldk + h / (s->H / s->K) * E;
         const double *r = s->relative.value ? s->relative.value + relative_row(s, i, j) * E : NULL;
         a[j] = 0;
@@ -280,8 +288,8 @@ static size_t weights(const Sight *s, size_t h, size_t i, double *a)
         a[j] /= sqrt((double)E);
         most = fmax(most, a[j]);
     }
-    for (size_t j = 0; j < seen; j++) sum += a[j] = exp(a[j] - most);
-    for (size_t j = 0; j < seen; j++) a[j] /= sum;
+    for (size_t j = first; j < seen; j++) sum += a[j] = exp(a[j] - most);
+    for (size_t j = first; j < seen; j++) a[j] /= sum;
     return seen;
 }
 
@@ -358,8 +366,10 @@ static int attention(const Plain *p, const PlanSlot *slot, size_t n, const int32
         norm(rms, H, E, wq, (Tensor){0}, raw + i, q + i);
         norm(rms, K, E, wk, (Tensor){0}, raw + i + A, q + i + A);
     }
-    if (rotary) turn(c, n, turned, position, q, I, 0);
+    size_t window = !cross && c->windows ? c->window[(size_t)slot->layer % c->windows] : 0;
+    if (rotary) turn(c, window, n, turned, position, q, I, 0);
     Sight s = {.n = n, .m = cross ? m : n, .H = c->heads, .K = K, .E = E, .clip = (long)c->clip};
+    s.window = window;
     s.q = q, s.ldq = I;
     s.k = cross ? kv : q + A, s.v = s.k + K * E, s.ldk = cross ? 2 * D : I;
     s.causal = !cross && plan_causal(p->plan, slot->side);
@@ -375,7 +385,7 @@ static int attention(const Plain *p, const PlanSlot *slot, size_t n, const int32
     double *dk = cross ? dkv : dq + A;
     linear_back(n, A, Wo, bo, out, dy, dout);
     attend_back(&s, dout, a, a + s.m, dq, dk, dk + K * E);
-    if (rotary) turn(c, n, turned, position, dq, I, 1);
+    if (rotary) turn(c, window, n, turned, position, dq, I, 1);
     memcpy(draw, dq, n * I * sizeof *dq);
     for (size_t i = 0; i < n * I && wq.value; i += I) {
         memset(draw + i, 0, (A + K * E) * sizeof *draw);

@@ -82,6 +82,18 @@ static inline size_t last_key(const Head *p, size_t i)
     return p->a->causal ? i : p->M - 1;
 }
 
+/* Returns the first key that row i sees, and the first column of the first tile that holds any such key of rows from i on. */
+static inline size_t first_key(const Head *p, size_t i)
+{
+    size_t W = p->a->window;
+    return W && i + 1 > W ? i + 1 - W : 0;
+}
+
+static inline size_t first_tile(const Head *p, size_t i)
+{
+    return first_key(p, i) / BLOCK * BLOCK;
+}
+
 /* A tile: rows i0 .. i0+m-1, columns j0 .. j0+n-1; row i0 sees up to `last`, i0+1 to last+1, ... */
 typedef struct {
     size_t i0, m, j0, n, last;
@@ -204,7 +216,8 @@ static void scores(const Head *p, const Tile *t, real *S)
 }
 
 /* Prepares a row of scores for strips of STRIP, without remainder: keys not seen become UNSEEN,
- * whose exponential vanishes, with dropout factor 0. */
+ * whose exponential vanishes, with dropout factor 0. A row whose window begins behind the tile has a sum of no meaning after
+ * it, which the first key that it sees makes vanish, as its maximum is UNSEEN. */
 #define UNSEEN (-EXP_MOST * REAL(1e30))
 
 static size_t open_row(const Head *p, const Tile *t, size_t i, real *S, real *keep)
@@ -212,7 +225,9 @@ static size_t open_row(const Head *p, const Tile *t, size_t i, real *S, real *ke
     size_t n = seen(t, i), end = (n + STRIP - 1) / STRIP * STRIP;
     uint64_t row = p->first + t->i0 + i;
     keep_fill(&p->a->drop, (row * p->a->H + p->head) * p->a->longest + t->j0, end, keep);
+    size_t first = first_key(p, t->i0 + i), before = first > t->j0 ? least(first - t->j0, end) : 0;
     for (size_t j = n; j < end; j++) S[j] = UNSEEN, keep[j] = 0;
+    for (size_t j = 0; j < before; j++) S[j] = UNSEEN, keep[j] = 0;
     return end;
 }
 
@@ -256,19 +271,19 @@ static void scale_row(size_t n, real c, real *x)
 
 static void attend_rows(const Head *p, const Head *next, size_t i0, real *out, real *lse)
 {
-    size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0);
+    size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0), begin = first_tile(p, i0);
     real S[BLOCK * BLOCK], keep[BLOCK], max[BLOCK], sum[BLOCK] = {0};
     for (size_t i = 0; i < m; i++) max[i] = UNSEEN;
-    for (size_t j0 = 0; j0 <= last_key(p, i0); j0 += BLOCK) {
+    for (size_t j0 = begin; j0 <= last_key(p, i0); j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
         scores(p, &t, S);
         for (size_t i = 0; i < m; i++) {
             size_t end = open_row(p, &t, i, S + i * BLOCK, keep);
             real shrink = softmax_row(end, keep, S + i * BLOCK, max + i, sum + i);
-            if (j0 == 0) foresee(next, i0 + i);
-            if (j0 > 0) scale_row(p->E, shrink, out + i * D);
+            if (j0 == begin) foresee(next, i0 + i);
+            if (j0 > begin) scale_row(p->E, shrink, out + i * D);
         }
-        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ldk, p->ldk, j0 > 0, out, D);
+        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ldk, p->ldk, j0 > begin, out, D);
     }
     for (size_t i = 0; i < m; i++) {
         scale_row(p->E, 1 / sum[i], out + i * D);
@@ -301,7 +316,7 @@ static void tile_back(const Head *p, const Head *next, const Tile *t, const Head
                       const real *delta, real *P, real *G)
 {
     for (size_t i = 0; i < t->m; i++) {
-        if (t->j0 == 0) foresee(next, t->i0 + i);
+        if (t->j0 == first_tile(p, t->i0)) foresee(next, t->i0 + i);
         real keep[BLOCK], *s = P + i * BLOCK, *g = G + i * BLOCK;
         real lse = b->lse[(t->i0 + i) * p->a->H], d = delta[i];
         size_t end = open_row(p, t, i, s, keep);
@@ -341,11 +356,12 @@ static void relative_back(const Head *p, const Tile *t, const HeadBack *b, const
  * sees a tile of columns (causal: i0 = j0) writes its dk and dv: nothing needs to be zeroed. */
 static void attend_rows_back(const Head *p, const Head *next, size_t i0, const HeadBack *b)
 {
-    size_t D = p->a->D, m = least(BLOCK, p->T - i0), ldk = p->ldk, E = p->E;
+    size_t D = p->a->D, m = least(BLOCK, p->T - i0), ldk = p->ldk, E = p->E,
+           begin = first_tile(p, i0);
     const real *dout = b->dout + i0 * D, *q = p->q + i0 * p->ldq;
     real P[BLOCK * BLOCK], G[BLOCK * BLOCK], delta[BLOCK], *dq = b->dq + i0 * p->ldq;
     for (size_t i = 0; i < m; i++) delta[i] = dot(E, dout + i * D, b->out + (i0 + i) * D);
-    for (size_t j0 = 0; j0 <= last_key(p, i0); j0 += BLOCK) {
+    for (size_t j0 = begin; j0 <= last_key(p, i0); j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
         int add = b->more || i0 > (p->a->causal ? j0 : 0);
         scores(p, &t, P);
@@ -353,7 +369,7 @@ static void attend_rows_back(const Head *p, const Head *next, size_t i0, const H
         tile_back(p, next, &t, b, delta, P, G);
         combine_columns(&t, E, 1, P, dout, D, add, b->dv + j0 * ldk, ldk);
         combine_columns(&t, E, p->scale, G, q, p->ldq, add, b->dk + j0 * ldk, ldk);
-        combine_rows(&t, E, p->scale, G, p->k + j0 * ldk, ldk, j0 > 0, dq, p->ldq);
+        combine_rows(&t, E, p->scale, G, p->k + j0 * ldk, ldk, j0 > begin, dq, p->ldq);
         if (p->a->relative) relative_back(p, &t, b, G);
     }
 }

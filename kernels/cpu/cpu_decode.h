@@ -12,12 +12,14 @@
 static void attend_listed(const Listed *a, size_t n, size_t h, real *out)
 {
     size_t E = a->D / a->H, count = (size_t)a->count[n];
-    size_t at = h / attention_each(a->H, a->kv) * E;
-    const int32_t *key = a->key + n * a->ld;
+    size_t at = h / attention_each(a->H, a->kv) * E,
+           before = a->window && count > a->window ? count - a->window : 0;
+    const int32_t *key = a->key + n * a->ld + before;
     const real *q = (const real *)a->q + n * a->ldq + h * E, *k = a->k, *v = a->v;
     real S[BLOCK], keep[BLOCK], max = UNSEEN, sum = 0, scale = (real)(1 / sqrt((double)E));
     for (size_t j = 0; j < BLOCK; j++) keep[j] = 1;
     for (size_t e = 0; e < E; e++) out[e] = 0;
+    count -= before;
     for (size_t j0 = 0; j0 < count; j0 += BLOCK) {
         size_t m = least(BLOCK, count - j0), whole = (m + STRIP - 1) / STRIP * STRIP;
         for (size_t j = 0; j < m; j++) {

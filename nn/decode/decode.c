@@ -44,9 +44,10 @@ static void project(const Model *m, const SlotParams *o, size_t N, size_t from, 
 
 /* Computes queries of the new rows to w->in (N, A), and keys and values into the cache, own + key row * ld and `v` numbers
  * behind; all normed and turned as the model has them. */
-static void project_heads(const Model *m, const SlotParams *o, size_t N, const Work *w, void *own,
+static void project_heads(const Model *m, const PlanSlot *s, size_t N, const Work *w, void *own,
                           size_t v)
 {
+    const SlotParams *o = &m->slot[s - m->plan->slot];
     size_t A = m->A, W = key_width(m), ldk = m->config.head_norm ? W : 2 * W;
     project(m, o, N, 0, A, w->normed, m->config.head_norm ? w->raw : w->in);
     if (m->config.head_norm) {
@@ -56,8 +57,8 @@ static void project_heads(const Model *m, const SlotParams *o, size_t N, const W
     } else {
         project(m, o, N, A, 2 * W, w->normed, own);
     }
-    turn_heads(m, SIDE_TARGET, N, m->config.heads, w->in, A, 0);
-    turn_heads(m, SIDE_TARGET, N, W / m->E, own, ldk, 0);
+    turn_heads(m, s, N, m->config.heads, w->in, A, 0);
+    turn_heads(m, s, N, W / m->E, own, ldk, 0);
 }
 
 /* Computes the attention of an EVAL, w->normed (N, D) to w->core (N, A). Keys of the cache are beside their values; with
@@ -81,7 +82,7 @@ static void attend(const Pass *p, const PlanInstr *in, const Work *w)
     if (cross)
         project(m, o, N, 0, D, w->normed, w->in);
     else
-        project_heads(m, o, N, w, backend_at(b, k, d->used * ldk), v);
+        project_heads(m, &m->plan->slot[in->slot], N, w, backend_at(b, k, d->used * ldk), v);
     Listed a = {.N = N,
                 .count = l->count,
                 .key = l->key,
@@ -89,6 +90,7 @@ static void attend(const Pass *p, const PlanInstr *in, const Work *w)
                 .D = m->A,
                 .H = c->heads,
                 .kv = cross ? 0 : c->kv_heads,
+                .window = cross ? 0 : window_of(m, &m->plan->slot[in->slot]),
                 .q = w->in,
                 .k = k,
                 .v = backend_at(b, k, v),

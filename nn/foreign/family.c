@@ -105,11 +105,12 @@ static const FamilyWord scalings[] = {
     {"plain-input", NULL, "yes"}                                                                  
 #define LLAMA_DEMANDS                                                                               \
     {"partial_rotary_factor", "1"}, {"rope_interleaved", "false"},                                  \
-    {"layer_types", "full_attention"}, {"use_mrope", "false"}, {"quantization_config", ""},         \
+    {"use_mrope", "false"}, {"quantization_config", ""},                                            \
     {"pruned_heads", ""}, {"add_cross_attention", "false"}, {"is_encoder_decoder", "false"}
 /* clang-format on */
 static const FamilySetting llama_settings[] = {LLAMA_SETTINGS, {"head-width", "head_dim", ""}, {0}};
-static const FamilyDemand llama_demands[] = {LLAMA_DEMANDS, {0}};
+static const FamilyDemand llama_demands[] = {LLAMA_DEMANDS, {"layer_types", "full_attention"}, {0}};
+static const FamilyDemand mistral_demands[] = {LLAMA_DEMANDS, {0}};
 /* Qwen 3: Yang et al. 2025 (arXiv:2505.09388). Its heads have 128 numbers where nothing is said. */
 static const FamilySetting qwen3_settings[] = {
     LLAMA_SETTINGS, {"head-width", "head_dim", "128"}, {"head-norm", NULL, "yes"}, {0}};
@@ -216,15 +217,17 @@ const Family families[] = {
      gpt2_tensors},
     {"llama", "LlamaForCausalLM", "model.", "transformer", llama_settings, llama_demands,
      llama_tensors, .mark = {0, "<unk>"}, .bias = {"attention_bias", "attention_bias", "mlp_bias"}},
-    {"mistral", "MistralForCausalLM", "model.", "transformer", llama_settings, llama_demands,
-     llama_tensors, .mark = {0, "<unk>"}, .bias = {"false", "false", "false"}, .window = ""},
+    {"mistral", "MistralForCausalLM", "model.", "transformer", llama_settings, mistral_demands,
+     llama_tensors, .mark = {0, "<unk>"}, .bias = {"false", "false", "false"}, .window = "",
+     .window_otherwise = 4096},
     {"bert", "BertForMaskedLM", "bert.", "transformer", bert_settings, bert_demands, bert_tensors,
      .mark = {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
-    {"qwen2", "Qwen2ForCausalLM", "model.", "transformer", llama_settings, llama_demands,
-     llama_tensors, .bias = {"true", "false", "false"}, .window = "use_sliding_window"},
-    {"qwen3", "Qwen3ForCausalLM", "model.", "transformer", qwen3_settings, llama_demands,
-     llama_tensors, .bias = {"attention_bias", "attention_bias", "false"},
-     .window = "use_sliding_window"},
+    {"qwen2", "Qwen2ForCausalLM", "model.", "transformer", llama_settings, mistral_demands,
+     llama_tensors, .bias = {"true", "false", "false"}, .window = USE_WINDOW,
+     .window_otherwise = 4096},
+    {"qwen3", "Qwen3ForCausalLM", "model.", "transformer", qwen3_settings, mistral_demands,
+     llama_tensors, .bias = {"attention_bias", "attention_bias", "false"}, .window = USE_WINDOW,
+     .window_otherwise = 4096},
     {0}};
 
 const char *const family_ignored[] = {
@@ -258,7 +261,7 @@ const char *const family_ignored[] = {
     /* read by foreign_config.c, where the family has a window */
     "sliding_window", "max_window_layers", "use_sliding_window", "rope_scaling", "rope_parameters",
     /* read where the family has them (Family.bias) */
-    "attention_bias", "mlp_bias", NULL};
+    "attention_bias", "mlp_bias", "layer_types", NULL};
 
 const FamilyWord family_kinds[] = {
     {"vocab_size", FAMILY_WHOLE},        {"sliding_window", FAMILY_WHOLE},

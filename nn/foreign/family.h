@@ -21,6 +21,8 @@ typedef struct {
     int keys; /* 1: ours of `words` is a list of keys, whose values are the option's; "": it is left out */
 } FamilySetting;
 
+#define USE_WINDOW "use_sliding_window"
+
 /* A key that must have this value where it is there and not null; a list: each of it. */
 typedef struct {
     const char *key, *value;
@@ -55,9 +57,12 @@ typedef struct {
     const char *const mark[VOCAB_MARKS]; /* as of vocab_tokens; NULL: bos_token_id, or none */
     /* For each kind of biases "true" (NULL too), "false", or the key that says so (false where it is absent). */
     const char *const bias[FAMILY_BIASES];
-    /* What attends to the last sliding_window tokens alone: NULL: nothing, whatever the key says; "": all layers; a key: if
-     * that is true, the layers from max_window_layers on. */
+    /* Which layers attend to the last sliding_window tokens alone, where layer_types does not say it. NULL: none, whatever the
+     * keys say; "": all; use_sliding_window: if that is true, those from max_window_layers on; another key: all but every n-th,
+     * n its value or window_every. */
     const char *window;
+    int window_every;
+    int window_otherwise; /* sliding_window where the key is absent; 0: none */
 } Family;
 
 /* Keys of config.json that change nothing in what a model computes here: names, what training does, how transformers runs,

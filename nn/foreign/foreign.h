@@ -34,8 +34,8 @@ int foreign_ends(const Foreign *f);
 int foreign_stops(const Foreign *f, size_t id);
 /* Reads tokenizer.json. Caller: vocab_free. */
 int foreign_words(const Foreign *f, Vocab *v);
-/* Refuses sequences of up to `longest` tokens where a model of these settings would not be the files' own: beyond a window of its
- * attention (sliding_window), and where dynamic rotary positions turn otherwise. ERR_INPUT. */
+/* Refuses sequences of up to `longest` tokens where dynamic rotary positions turn them otherwise than a model of these settings
+ * does. ERR_INPUT. */
 int foreign_fits(const Foreign *f, size_t longest);
 /* Fills all tensors of a model that was built with these settings, whose sequences fit. ERR_INPUT: m is to be thrown away. */
 int foreign_load(const Foreign *f, Model *m);

@@ -189,19 +189,68 @@ static int find_family(Foreign *f)
                      f->config_file, type, known);
 }
 
-/* Finds how many tokens attention sees. Where the key is absent, transformers takes 4096 and, of Qwen's layers,
- * those from the 28th on. */
-static int find_window(Foreign *f)
+/* Returns a whole number of config.json, or `otherwise`. */
+static size_t whole_of(const Foreign *f, const char *key, size_t otherwise)
+{
+    const json_t *x = json_object_get(f->config, key);
+    json_int_t n = json_integer_value(x);
+    return json_is_integer(x) ? (n > 0 ? (size_t)n : 0) : otherwise;
+}
+
+/* Tells whether attention of a layer sees a window alone: as layer_types says, or as its family does without it. */
+static int has_window(const Foreign *f, size_t layer)
 {
     const char *on = f->family->window;
-    const json_t *window = json_object_get(f->config, "sliding_window"),
-                 *from = json_object_get(f->config, "max_window_layers");
-    json_int_t first = json_is_integer(from) ? json_integer_value(from) : 28,
-               layers = json_integer_value(json_object_get(f->config, "num_hidden_layers"));
-    if (!on || (*on && (!foreign_true(f->config, on) || first >= layers))) return 0;
-    f->window = window ? (size_t)json_integer_value(window) : 4096;
-    if (!json_is_integer(window) || json_integer_value(window) > 0) return 0;
-    return error_set(ERR_INPUT, "%s: sliding_window lets a token see none", f->config_file);
+    const json_t *types = json_object_get(f->config, "layer_types");
+    int may_use = strcmp(on, USE_WINDOW) == 0;
+    if (may_use && !foreign_true(f->config, on)) return 0;
+    if (json_is_array(types))
+        return json_string_value(json_array_get(types, layer)) &&
+               strcmp(json_string_value(json_array_get(types, layer)), "sliding_attention") == 0;
+    if (may_use) return layer >= whole_of(f, "max_window_layers", 28);
+    size_t every = *on ? whole_of(f, on, (size_t)f->family->window_every) : 0;
+    return !every || (layer + 1) % every != 0;
+}
+
+static int check_types(const Foreign *f)
+{
+    static const FamilyDemand full = {"layer_types", "full_attention"};
+    const json_t *types = json_object_get(f->config, "layer_types");
+    size_t sliding = 0, n = json_array_size(types);
+    for (size_t i = 0; i < n; i++) {
+        const char *word = json_string_value(json_array_get(types, i));
+        sliding +=
+            word && (strcmp(word, "sliding_attention") == 0 || strcmp(word, full.value) == 0);
+    }
+    if (!types || json_is_null(types) || (sliding == n && n == f->layers)) return 0;
+    return error_set(
+        ERR_INPUT, "%s: layer_types has to have full_attention or sliding_attention for each layer",
+        f->config_file);
+}
+
+/* Puts how many tokens attention of each layer sees, as the shortest list that begins again. */
+static int put_windows(Foreign *f)
+{
+    char list[WINDOWS_MOST * 12] = "";
+    const json_t *said = json_object_get(f->config, "sliding_window");
+    size_t all = 0,
+           window = said ? whole_of(f, "sliding_window", 0) : (size_t)f->family->window_otherwise,
+           every = 1;
+    if (!f->family->window) return 0;
+    TRY(check_types(f));
+    for (size_t i = 0; i < f->layers; i++) all += (size_t)has_window(f, i);
+    if (all == 0 || (!json_is_integer(said) && window == 0)) return 0;
+    if (window == 0 || window > INT32_MAX)
+        return error_set(ERR_INPUT, "%s: sliding_window lets a token see none", f->config_file);
+    for (size_t i = 0; i < f->layers; i++)
+        if (has_window(f, i) != has_window(f, i % every)) every = i + 1, i = 0;
+    if (every > WINDOWS_MOST)
+        return error_set(ERR_INPUT, "%s: windows of %zu layers in no order are not supported",
+                         f->config_file, every);
+    for (size_t i = 0; i < every; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%zu", i ? "," : "",
+                 has_window(f, i) ? window : 0);
+    return put_setting(f, "windows", list);
 }
 
 /* Finds how long a sequence may be whose rotary positions turn as by default, where the type is dynamic: its base is that of
@@ -346,7 +395,6 @@ int foreign_config(Foreign *f)
     TRY(foreign_json(f->config_file, &f->config));
     TRY(find_family(f));
     TRY(check_kinds(f, f->config));
-    TRY(find_window(f));
     find_plain(f);
     TRY(put_setting(f, "scheme", f->family->scheme));
     TRY(put_setting(f, "family", f->family->type));
@@ -359,6 +407,6 @@ int foreign_config(Foreign *f)
     for (size_t i = 0; i < f->settings; i++)
         if (strcmp(f->setting[i].key, "layers") == 0)
             f->layers = strtoul(f->setting[i].value, NULL, 10);
-    if (f->layers > 0 && f->layers <= LAYERS_MOST) return 0;
+    if (f->layers > 0 && f->layers <= LAYERS_MOST) return put_windows(f);
     return error_set(ERR_INPUT, "%s: unusable number of layers", f->config_file);
 }

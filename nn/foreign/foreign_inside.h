@@ -27,7 +27,7 @@ struct Foreign {
     char *dir, config_file[PATH];
     json_t *config, *stop; /* stop: eos_token_id of generation_config.json, or NULL */
     const Family *family;
-    size_t layers, settings, window; /* window: most tokens that attention sees; 0: all */
+    size_t layers, settings;
     /* Most tokens of a sequence that turns as by default, where longer ones do not; 0: all. */
     size_t plain;
     StoreText setting[SETTINGS_MOST];
@@ -42,7 +42,7 @@ struct Foreign {
 int foreign_path(const char *dir, const char *name, char out[PATH]);
 /* Reads a file whose whole text is an object. ERR_INPUT, with file and line. */
 int foreign_json(const char *file, json_t **out);
-/* Reads config.json: the family, its settings, layers and window. ERR_INPUT, naming the key. */
+/* Reads config.json: the family, its settings and layers. ERR_INPUT, naming the key. */
 int foreign_config(Foreign *f);
 /* Returns whether a key of config.json is true. */
 int foreign_true(const json_t *config, const char *key);

@@ -258,11 +258,6 @@ static int load(Loading *l)
 
 int foreign_fits(const Foreign *f, size_t longest)
 {
-    if (f->window && longest > f->window)
-        return error_set(ERR_INPUT,
-                         "%s: sliding_window is %zu, so sequences of up to %zu tokens are not "
-                         "supported: take --sequence %zu",
-                         f->config_file, f->window, longest, f->window);
     if (f->plain && longest > f->plain)
         return error_set(
             ERR_INPUT,

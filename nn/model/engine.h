@@ -227,6 +227,7 @@ struct Model {
     void *positions; /* (longest, D) added to the input: sinusoids, or a tensor; NULL: none */
     size_t position; /* offset of that tensor */
     void *turns;     /* (longest, E) cosines, then sines, of rotary positions; NULL: none */
+    void *local;     /* the same of layers with a window; NULL: as turns */
     Output out;
     void *zeros; /* in the place of biases that are not there, or NULL */
     Tails tails;
@@ -363,11 +364,26 @@ static inline const int32_t *places(const Model *m, int side)
     return side == SIDE_SOURCE ? m->batch.place : m->batch.position;
 }
 
-/* Turns n heads of queries or keys, x (N, n E) with row stride ld, where positions are rotary; back: their adjoints. */
-static inline void turn_heads(const Model *m, int side, size_t N, size_t n, void *x, size_t ld,
-                              int back)
+/* Returns how many tokens self-attention of a slot sees, as it is said, and (window_of) where that is less than all. */
+static inline size_t window_said(const Model *m, const PlanSlot *s)
 {
-    if (m->turns) m->backend->rotate(N, n, m->E, x, ld, places(m, side), m->turns, back);
+    const ModelConfig *c = &m->config;
+    return c->windows ? c->window[(size_t)s->layer % c->windows] : 0;
+}
+
+static inline size_t window_of(const Model *m, const PlanSlot *s)
+{
+    size_t window = window_said(m, s);
+    return window < m->config.max_length ? window : 0;
+}
+
+/* Turns n heads of queries or keys of a slot, x (N, n E) with row stride ld, where positions are rotary; back: their
+ * adjoints. */
+static inline void turn_heads(const Model *m, const PlanSlot *s, size_t N, size_t n, void *x,
+                              size_t ld, int back)
+{
+    const void *table = m->local && window_said(m, s) ? m->local : m->turns;
+    if (table) m->backend->rotate(N, n, m->E, x, ld, places(m, s->side), table, back);
 }
 
 static inline NormKind norm_kind(const Model *m)

@@ -530,6 +530,7 @@ static int lay_flat(Model *m)
         {&m->moment[1], trained, MEMORY_MOMENTS},
         {&m->positions, sines * m->config.width * e, MEMORY_WORKSPACE},
         {&m->turns, turns * m->E * e, MEMORY_WORKSPACE},
+        {&m->local, m->config.rotary_local > 0 ? turns * m->E * e : 0, MEMORY_WORKSPACE},
         {(void **)&m->batch.input, inputs * sizeof *m->batch.input, MEMORY_WORKSPACE},
         {(void **)&m->batch.target, N * sizeof *m->batch.target, MEMORY_WORKSPACE},
         {(void **)&m->batch.position, N * sizeof *m->batch.position, MEMORY_WORKSPACE},

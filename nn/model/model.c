@@ -126,6 +126,16 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     if (s[0] != 0 && (!(s[0] >= 1 && (turns || (s[3] == 0 && !yarn))) || !(s[4] >= 0)))
         return error_set(ERR_INPUT, "scaling of rotary positions: %g,%g,%g,%g,%g is unusable", s[0],
                          s[1], s[2], s[3], s[4]);
+    if (c->rotary_part % 2 || c->rotary_part > model_head_width(c) ||
+        (c->rotary_part && c->rotary_scaling[4] > 0))
+        return error_set(ERR_INPUT,
+                         "%zu numbers of a head of %zu turn: it has to be an even number of them, "
+                         "and all with YaRN",
+                         c->rotary_part, model_head_width(c));
+    if ((c->windows || c->output_bias) && (p->sides > 1 || p->bidirectional || c->tails))
+        return error_set(ERR_INPUT,
+                         "windows of attention and a bias of the output are for language "
+                         "models without adaptive embeddings");
     if ((c->positions & POSITIONS_SINUSOID) && (c->positions & POSITIONS_LEARNED))
         return error_set(ERR_INPUT, "positions are either sinusoids or learned");
     if (!(c->norm_eps >= 0 && c->norm_eps < 1))
@@ -146,6 +156,13 @@ static int build(Model *m)
         return error_set(
             ERR_INPUT,
             "a penalty on a layer's step is trained by the processor alone: --device cpu");
+    for (size_t i = 0; i < m->plan->slots && m->backend->device; i++)
+        if (m->plan->slot[i].kind == SLOT_ATTENTION && window_of(m, &m->plan->slot[i]))
+            return error_set(ERR_INPUT,
+                             "attention to the last %zu of up to %zu tokens is computed by the "
+                             "processor alone: --device cpu, or --sequence %zu",
+                             window_of(m, &m->plan->slot[i]), m->config.max_length,
+                             window_of(m, &m->plan->slot[i]));
     TRY(plan_fold(m->plan, &folded));
     plan_free(m->plan);
     m->plan = folded;

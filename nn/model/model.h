@@ -17,7 +17,7 @@ enum {
     POSITIONS_LEARNED = 4,
     POSITIONS_ROTARY = 8
 }; /* bits */
-enum { TAILS_MOST = 8 };
+enum { TAILS_MOST = 8, WINDOWS_MOST = 128 };
 /* Biases of sublayers that a model lacks, bits: of queries, keys and values; of attention's output; of feed-forward networks. */
 enum { NO_BIAS_QKV = 1, NO_BIAS_OUT = 2, NO_BIAS_FFN = 4, NO_BIAS = 7 };
 
@@ -37,10 +37,18 @@ typedef struct {
      * 0, how many turns in how many positions stay as they are: slow, fast, positions; then, of YaRN, what queries and keys are
      * multiplied by. All 0: none. */
     double rotary_scaling[5];
-    int positions; /* bits of POSITIONS_*; 0: none */
-    size_t clip;   /* longest distance of relative positions; usually 8 */
-    int no_bias;   /* bits of NO_BIAS_*: linear layers of sublayers without biases */
-    int untied;    /* the output has a separate matrix, output.weight */
+    /* R: only numbers e and e + E/2 of a head turn, e < R/2, with w_e = base^(-2 e / R); 0: all E. */
+    size_t rotary_part;
+    /* Self-attention of layer l sees the last window[l mod windows] tokens, its own included; 0: all. On the processor alone,
+     * where a sequence is longer; of language models alone. windows 0: all layers see all. */
+    size_t windows, window[WINDOWS_MOST];
+    /* Base of the rotary positions of layers with a window, which are not scaled; 0: as the others. */
+    double rotary_local;
+    int positions;   /* bits of POSITIONS_*; 0: none */
+    size_t clip;     /* longest distance of relative positions; usually 8 */
+    int no_bias;     /* bits of NO_BIAS_*: linear layers of sublayers without biases */
+    int untied;      /* the output has a separate matrix, output.weight */
+    int output_bias; /* 1: a bias of each word's logit, output.bias, of language models; encoders have it where they are masked */
     /* 1: the last layer's output makes the logits without a norm; a post plan does so anyway. */
     int no_final_norm;
     int act;         /* ACT_RELU, ACT_GELU, ACT_ERF, ACT_SWIGLU, ACT_GEGLU */

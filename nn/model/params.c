@@ -171,7 +171,8 @@ static void add_heads(Model *m)
         h->label.w = add(m, c->classes, D, START_XAVIER, 0, "classes.weight");
         h->label.b = add(m, c->classes, 0, START_VALUE, 0, "classes.bias");
     }
-    if (c->masked) m->out.bias = add(m, m->out.rows, 0, START_VALUE, 0, "output.bias");
+    if (c->masked || c->output_bias)
+        m->out.bias = add(m, m->out.rows, 0, START_VALUE, 0, "output.bias");
 }
 
 int model_decays(const Param *p)
@@ -294,21 +295,21 @@ static double scaled_by_pair(const double scaling[5], double w, size_t e, double
     return s * w / scaling[0] + (1 - s) * w;
 }
 
-/* Writes cos(i w_e) and sin(i w_e), w_e = base^(-2 e / E), e < E/2, scaled. Source: Su et al. 2021, eq. 15. */
-static void init_turns(Model *m, double *row)
+/* Writes cos(i w_e) and sin(i w_e), w_e = base^(-2 e / R), e < R/2, scaled; the other of the E/2 pairs stay as they are.
+ * Source: Su et al. 2021, eq. 15. */
+static void init_turns(Model *m, void *table, double base, const double scaling[5], double *row)
 {
-    size_t E = m->E, half = E / 2;
-    double base = m->config.rotary_base > 0 ? m->config.rotary_base : 10000;
-    const double *scaling = m->config.rotary_scaling, size = scaling[4] > 0 ? scaling[4] : 1;
+    size_t E = m->E, half = E / 2, R = m->config.rotary_part ? m->config.rotary_part : E;
+    double size = scaling[4] > 0 ? scaling[4] : 1;
     for (size_t i = 0; i < longest(m); i++) {
         for (size_t e = 0; e < half; e++) {
-            double w = pow(base, -2 * (double)e / (double)E);
-            double angle = (double)i * (scaling[4] > 0 ? scaled_by_pair(scaling, w, e, base, E)
+            double w = pow(base, -2 * (double)e / (double)R);
+            double angle = (double)i * (scaling[4] > 0 ? scaled_by_pair(scaling, w, e, base, R)
                                                        : scaled(scaling, w));
-            row[e] = size * cos(angle);
-            row[half + e] = size * sin(angle);
+            row[e] = 2 * e < R ? size * cos(angle) : 1;
+            row[half + e] = 2 * e < R ? size * sin(angle) : 0;
         }
-        m->backend->put(backend_at(m->backend, m->turns, i * E), row, E);
+        m->backend->put(backend_at(m->backend, table, i * E), row, E);
     }
 }
 
@@ -319,6 +320,8 @@ int params_init(Model *m)
     if (!chunk) return ERR_MEMORY;
     for (size_t k = 0; k < m->params; k++) init_param(m, k, chunk);
     if (m->config.positions & POSITIONS_SINUSOID) init_positions(m, chunk);
-    if (m->turns) init_turns(m, chunk);
+    double base = m->config.rotary_base > 0 ? m->config.rotary_base : 10000;
+    if (m->turns) init_turns(m, m->turns, base, m->config.rotary_scaling, chunk);
+    if (m->local) init_turns(m, m->local, m->config.rotary_local, (const double[5]){0}, chunk);
     return 0;
 }

@@ -35,6 +35,7 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .start = s->side == SIDE_SOURCE ? m->batch.source_begins : m->batch.begins,
                        .memory = cross ? m->batch.source_begins : NULL,
                        .causal = !cross && plan_causal(m->plan, s->side),
+                       .window = cross ? 0 : window_of(m, s),
                        .longest = most,
                        .rows = rows,
                        .keys = cross ? p->source.longest : rows,
@@ -67,8 +68,8 @@ static void turn(const Model *m, const Pass *p, const PlanInstr *in, void *x, in
     HeadsAt at = heads_at(m, N);
     int normed = m->config.head_norm;
     if (s->kind != SLOT_ATTENTION) return;
-    turn_heads(m, s->side, N, normed ? H : H + K, x, at.ldq, back);
-    if (normed) turn_heads(m, s->side, N, K, element_at(m, x, at.k), at.ldk, back);
+    turn_heads(m, s, N, normed ? H : H + K, x, at.ldq, back);
+    if (normed) turn_heads(m, s, N, K, element_at(m, x, at.k), at.ldk, back);
 }
 
 /* The products of a slot's first matrix: one or, with norms of heads, one each for queries, keys and values, whose rows have

@@ -34,24 +34,26 @@ static void softmax(double *a, size_t n)
 
 /* Computes w (N, N), the weights of head h of x->qkv. The key at distance j - i uses the relative row of that
  * distance (kernels/backend.h). */
-static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, double *w)
+static void head_weights(const Model *m, const Watch *x, const PlanSlot *s, size_t N, size_t h,
+                         double *w)
 {
     HeadsAt at = heads_at(m, N);
     size_t E = m->E, clip = m->config.clip;
     size_t key = at.k + h / attention_each(m->config.heads, m->config.kv_heads) * E;
     int causal = plan_causal(m->plan, SIDE_TARGET),
         relative = m->config.positions & POSITIONS_RELATIVE;
+    size_t window = window_of(m, s);
     memset(w, 0, N * N * sizeof *w);
     for (size_t i = 0; i < N; i++) {
         const double *q = x->qkv + i * at.ldq + h * E;
-        size_t seen = causal ? i + 1 : N;
-        for (size_t j = 0; j < seen; j++) {
+        size_t end = causal ? i + 1 : N, first = window && end > window ? end - window : 0;
+        for (size_t j = first; j < end; j++) {
             size_t back = j < i ? i - j : 0, ahead = j > i ? j - i : 0;
             size_t row = clip + (ahead < clip ? ahead : clip) - (back < clip ? back : clip);
             const double *r = relative ? x->relative + row * E : NULL;
             w[i * N + j] = score(q, x->qkv + j * at.ldk + key, r, E);
         }
-        softmax(w + i * N, seen);
+        softmax(w + i * N + first, end - first);
     }
 }
 
@@ -67,7 +69,7 @@ static void see(const Pass *p, size_t i, void *context)
         b->get(x->relative, backend_at(b, m->data, m->slot[in->slot].relative),
                (2 * m->config.clip + 1) * m->E);
     for (size_t h = 0; h < m->config.heads; h++, x->next += p->N * p->N)
-        head_weights(m, x, p->N, h, x->next);
+        head_weights(m, x, &m->plan->slot[in->slot], p->N, h, x->next);
 }
 
 int model_attention(Model *m, size_t N, const int32_t *token, double *weights)

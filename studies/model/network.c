@@ -37,6 +37,13 @@ const OptionGroup network_foreign_group = {
          "factor by which rotary positions turn slower, and the turns in T tokens that do not; of YaRN what queries and keys "
          "are multiplied by",
          0, 1e12},
+        {"rotary-part", OPTION_SIZE, NULL, "R",
+         "only R numbers of a head turn: the first R/2, and the first R/2 of its second half", 2,
+         65536, .sets = {TO(model.rotary_part)}},
+        {"rotary-local", OPTION_REAL, NULL, "X", "base of rotary positions in layers with a window",
+         1, 1e12, .sets = {TO(model.rotary_local)}},
+        {"output-bias", OPTION_FLAG, NULL, NULL, "each word's logit has a bias",
+         .sets = {TO(model.output_bias)}},
         {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
          .sets = {TO(model.norm_eps)}},
         {"biases", OPTION_CHOICE, NULL, "all|none|qkv|attention|feed-forward",
@@ -127,6 +134,10 @@ const OptionGroup network_model_group = {
          .sets = {TO(model.head_norm)}},
         {"no-bias", OPTION_FLAG, NULL, NULL, "linear layers of sublayers have no biases",
          .sets = {TO(model.no_bias)}},
+        {"windows", OPTION_SIZES, NULL, "N,N,...",
+         "self-attention sees the last N tokens alone, a number a layer, 0: all; a shorter list begins again (Beltagy et al. 2020; default: "
+         "all)",
+         0, 1e9},
         {"norm-kind", OPTION_CHOICE, NULL, "layer|rms",
          "layer: layer norms; rms: y = x / sqrt(mean x^2 + eps) * weight, without mean and bias (Zhang and "
          "Sennrich 2019)",
@@ -379,9 +390,15 @@ int network_corpus(const Options *o, int untested, Corpus *c)
     return code;
 }
 
-static int add_cuts(const Options *o, ModelConfig *c)
+/* Reads the lists of --windows and --adaptive. */
+static int add_lists(const Options *o, ModelConfig *c)
 {
     char part[32];
+    for (c->windows = 0; options_part(o, "windows", c->windows, part); c->windows++) {
+        if (c->windows == WINDOWS_MOST)
+            return error_set(ERR_INPUT, "--windows: expected at most %d numbers", WINDOWS_MOST);
+        c->window[c->windows] = strtoul(part, NULL, 10);
+    }
     for (c->tails = 0; options_part(o, "adaptive", c->tails, part); c->tails++) {
         if (c->tails == TAILS_MOST)
             return error_set(ERR_INPUT, "--adaptive: expected at most %d numbers", TAILS_MOST);
@@ -509,7 +526,7 @@ static int config_of(const Options *o, const Vocab *v, int ranks, int sides, Mod
     *c = network_config(o).model;
     c->vocab = v->size;
     c->source_vocab = v->source ? v->source->size : 0;
-    TRY(add_cuts(o, c));
+    TRY(add_lists(o, c));
     if (c->max_length > c->max_tokens)
         return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
                          c->max_length, c->max_tokens);

@@ -95,10 +95,12 @@ enum {
     ALL = 16 /* not causal */,
     MEMORY = 32 /* another text, apart */,
     MORE = 64 /* apart */,
-    GROUPED = 128 /* fewer heads of keys and values */
+    GROUPED = 128 /* fewer heads of keys and values */,
+    WINDOW = 256 /* on the processor alone */
 };
 /* Returns the heads of keys and values, and their numbers in a row. */
 SIZE(kv_heads, !(t->act & GROUPED) ? t->H : t->H % 2 ? 1 : t->H / 2)
+SIZE(rows_seen, t->act &WINDOW ? 1 + t->longest / 3 : 0)
 SIZE(kv_width, kv_heads(t) * (t->D / t->H))
 INPUT_SIZES(attention_inputs, (t->D + 2 * kv_width(t)) * t->N)
 INPUT_SIZES(relative_inputs, attention_inputs(t, 0), (2 * CLIP + 1) * t->D / t->H)
@@ -153,13 +155,14 @@ static void attention_row(const Trial *t, const double *const *in, size_t h, siz
     const size_t *start = t->act & MEMORY ? t->memory : t->start;
     size_t E = t->D / t->H, i = r - t->start[s];
     if (t->spoil == SPOIL_SEQUENCE && t->act & MEMORY) s = (s + 1) % t->S;
-    size_t n = attention_sees(t, i, start[s + 1] - start[s]);
+    size_t n = attention_sees(t, i, start[s + 1] - start[s]), W = rows_seen(t);
+    size_t first = W && n > W ? n - W : 0;
     const double *q = ref_query(t, in, r), *k = ref_keys(t, in, start[s]);
     size_t ld = (size_t)(ref_keys(t, in, 1) - ref_keys(t, in, 0));
     double sum = 0;
-    for (size_t j = 0; j < n; j++) sum += attention_weight(t, in, h, i, j, q, k + j * ld);
+    for (size_t j = first; j < n; j++) sum += attention_weight(t, in, h, i, j, q, k + j * ld);
     for (size_t e = 0; e < E; e++) out[r * t->D + h * E + e] = 0;
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = first; j < n; j++) {
         double a = attention_weight(t, in, h, i, j, q, k + j * ld) / sum;
         a *= ref_keep(&t->drop, (r * t->H + h) * t->longest + j);
         for (size_t e = 0; e < E; e++)
@@ -187,6 +190,7 @@ static Attention attention_of(const Backend *b, const Trial *t, void *const *in)
                        .start = t->begins,
                        .memory = t->act & MEMORY ? t->remembers : NULL,
                        .causal = !(t->act & ALL),
+                       .window = rows_seen(t),
                        .longest = t->longest,
                        .D = t->D,
                        .H = t->H,
@@ -222,7 +226,8 @@ static void listed_row(const Trial *t, const double *const *in, size_t h, size_t
 {
     size_t E = t->D / t->H, count = (size_t)t->count[n], clip = (size_t)(t->act & CLIP);
     size_t W = kv_width(t), kv = h * kv_heads(t) / t->H * E;
-    size_t first = t->spoil == SPOIL_MASK && count > 1;
+    size_t before = t->act & WINDOW && count > LISTED / 3 ? count - LISTED / 3 : 0,
+           first = before + (t->spoil == SPOIL_MASK && count > 1);
     const double *q = in[0] + n * t->D + h * E;
     double sum = 0, w[LISTED];
     for (size_t j = first; j < count; j++) {
@@ -254,6 +259,7 @@ RUN(listed)
                 .D = t->D,
                 .H = t->H,
                 .kv = t->act & GROUPED ? kv_heads(t) : 0,
+                .window = t->act & WINDOW ? LISTED / 3 : 0,
                 .q = in[0],
                 .k = in[2],
                 .v = backend_at(b, in[2], kv_width(t)),

@@ -205,6 +205,12 @@ static inline void run_backward(Run *u, void *const *din)
     assert_int_equal(memory_calls(), calls);
 }
 
+/* Tells whether a backend refuses an op, as a device does windows (nn/model/model.c). */
+static inline int lacks(const Backend *b, const Op *op)
+{
+    return b->device && strstr(op->name, "window") != NULL;
+}
+
 static inline double forward_tolerance(const Run *u)
 {
     const Reference *r = u->r;

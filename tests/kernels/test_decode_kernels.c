@@ -44,7 +44,7 @@ TEST(rows_of_decoding_are_alone)
             SCOPE;
             Reference r = reference_new(op_table + o, &t);
             for (size_t i = 0; i < backend_count; i++)
-                for (size_t each = 1; each < 6; each += 4)
+                for (size_t each = 1; each < 6 && !lacks(backends[i], op_table + o); each += 4)
                     check_alone(op_table + o, &t, &r, backends[i], each);
         }
     }

@@ -34,6 +34,7 @@ static const DrawnOption drawn_options[] = {
     {4, "head-width", "4|6"},
     {4, "head-norm", ""},
     {4, "no-bias", ""},
+    {4, "windows", "3|0,5"},
     {3, "masks", "step"},
     {2, "eval-every", "2|3|5"},
     {4, "patience", "1"},

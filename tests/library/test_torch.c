@@ -27,6 +27,8 @@ static const char *const networks[] = {
     "transformer --layers 2 --norm-kind rms --positions rotary --activation swiglu --kv-heads 1",
     "transformer --layers 2 --norm-kind rms --positions rotary --activation swiglu --head-width 6 --kv-heads 1 "
     "--head-norm --no-bias",
+    "transformer --layers 3 --windows 3,0 --norm-kind rms --positions rotary --rotary-part 4 --rotary-local 30 --biases "
+    "qkv --output-bias",
     "heun-layer --activation geglu",
     "momentum --layers 2 --scheme-file streams.scheme",
     "nesterov --layers 3 --scheme-file streams.scheme",

@@ -26,8 +26,11 @@ TEST(logits_are_those_of_a_pass)
             TINY_WITH(c.untied = 1, c.act = ACT_RELU, c.positions = POSITIONS_RELATIVE),
             tiny_today(),
             TINY_WITH(c.positions = POSITIONS_LEARNED, c.kv_heads = 1, c.act = ACT_GEGLU),
-            tiny_latest(model_plan(e.m))};
-        for (int v = 0; v < 7; v++) check(each_twin(&e, config[v], 0), e.plan->name);
+            tiny_latest(model_plan(e.m)),
+            TINY_WITH(c.positions = POSITIONS_ROTARY | POSITIONS_RELATIVE, c.windows = 1,
+                      c.window[0] = 2)};
+        int windows = model_plan(e.m)->sides == 1 && !model_backend(e.m)->device;
+        for (int v = 0; v < 7 + windows; v++) check(each_twin(&e, config[v], 0), e.plan->name);
     }
 }
 

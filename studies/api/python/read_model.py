@@ -62,25 +62,32 @@ def F(w, told, p, y):
     if told.get("head-norm") == "yes":
         q, k = (norm(w, p + name, x, told) for name, x in ((".q_norm", q), (".k_norm", k)))
     if told["positions"] == "rotary":
-        q, k = (turn(x, *turns(told, E)) for x in (q, k))
+        q, k = (turn(x, *turns(told, E, window(told, p))) for x in (q, k))
     k, v = np.repeat(k, H // K, 0), np.repeat(v, H // K, 0)
     s, apart = q @ k.transpose(0, 2, 1), np.arange(T)[None] - np.arange(T)[:, None]
     if p + ".relative.weight" in w:
         s = s + np.einsum("hie,ije->hij", q, w[p + ".relative.weight"][np.clip(apart, -c, c) + c])
-    seen = told["format"] == "trotter encoder 1" or p.startswith("encoder.") or apart <= 0
+    seen = told["format"] == "trotter encoder 1" or p.startswith("encoder.") or (apart <= 0) & (-apart < (window(told, p) or T))
     return linear(w, p + ".out", attend(np.where(seen, s, -np.inf), v))
 
-def turns(told, E):
+def window(told, p):
+    """How many tokens attention of a layer, whose tensors begin with p, sees; 0: all."""
+    of = told.get("windows", "0").split(",")
+    return int(of[int(re.search(r"layers\.(\d+)", p)[1]) % len(of)])
+
+def turns(told, E, window=0):
     """What rotary positions turn by from a token to the next, a number a pair, and what queries and keys are multiplied by."""
-    base = float(told.get("rotary-base", 10000))
-    w = [base ** (-2 * e / E) for e in range(E // 2)]
+    base, pairs, E = float(told.get("rotary-base", 10000)), E // 2, int(told.get("rotary-part", E))
+    if window and "rotary-local" in told:
+        return [float(told["rotary-local"]) ** (-2 * e / E) * (2 * e < E) for e in range(pairs)], 1
+    w = [base ** (-2 * e / E) * (2 * e < E) for e in range(pairs)]
     F, slow, fast, L, size = ([float(x) for x in told.get("rotary-scaling", "0").split(",")] + [0] * 4)[:5]
     if F == 0: return w, 1
     pair = lambda n: E * math.log(L / (2 * math.pi * n)) / (2 * math.log(base))
     kept = [(x * L / (2 * math.pi) - slow) / (fast - slow) if L else 0 for x in w]
     if size:  # YaRN's: by the number of the pair
         low, high = max(math.floor(pair(fast)), 0), min(math.ceil(pair(slow)), E - 1)
-        kept = [1 - (e - low) / (high - low or 0.001) for e in range(E // 2)]
+        kept = [1 - (e - low) / (high - low or 0.001) for e in range(pairs)]
     kept = [min(max(x, 0), 1) for x in kept]
     return [k * x + (1 - k) * x / F for k, x in zip(kept, w)], size or 1
 

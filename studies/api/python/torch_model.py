@@ -9,7 +9,7 @@ import math, re, sys
 import torch
 from torch import nn
 from torch.nn.functional import gelu, layer_norm, linear, silu
-from read_model import PLAIN, embedded, load, ordered, statements, turns
+from read_model import PLAIN, embedded, load, ordered, statements, turns, window
 
 class Layer(nn.Module):
     """One step of a scheme: statements of its text, and the tensors of layer l."""
@@ -40,22 +40,22 @@ class Layer(nn.Module):
 
     def F(self, p, y):
         T, H, c = y.shape[-2], int(self.told["heads"]), int(self.told["relative_clip"])
-        K = int(self.told.get("kv-heads", H))
+        K, seen = int(self.told.get("kv-heads", H)), window(self.told, "layers.%d" % self.l)
         x = self.linear(p + ".qkv", self.inside(p, y)).unflatten(-1, (H + 2 * K, -1)).transpose(-2, -3)
         q, k, v = (x.repeat_interleave(H // x.shape[-3], -3) for x in x.split([H, K, K], -3))
         if self.told.get("head-norm") == "yes":
             q, k = self.norm(p + ".q_norm", q), self.norm(p + ".k_norm", k)
         if self.told["positions"] == "rotary":
-            q, k = self.turn(q), self.turn(k)
+            q, k = self.turn(q, seen), self.turn(k, seen)
         s, apart = q @ k.transpose(-1, -2), torch.arange(T) - torch.arange(T)[:, None]
         if self.get(p + ".relative.weight") is not None:
             s = s + torch.einsum("...hie,ije->...hij", q, self.get(p + ".relative.weight")[apart.clamp(-c, c) + c])
-        a = (s / math.sqrt(q.shape[-1])).masked_fill(apart > 0, -math.inf).softmax(-1)
+        a = (s / math.sqrt(q.shape[-1])).masked_fill((apart > 0) | (-apart >= (seen or T)), -math.inf).softmax(-1)
         return self.linear(p + ".out", (a @ v).transpose(-2, -3).flatten(-2))
 
-    def turn(self, x):
+    def turn(self, x, seen):
         half = x.shape[-1] // 2
-        w, size = turns(self.told, 2 * half)
+        w, size = turns(self.told, 2 * half, seen)
         t = torch.arange(x.shape[-2])[:, None] * torch.tensor(w).to(x)
         a, b = (size * x).chunk(2, -1)
         return torch.cat([a * t.cos() - b * t.sin(), b * t.cos() + a * t.sin()], -1)
@@ -174,7 +174,8 @@ class Model(nn.Module):
         h = states[-1]
         if "final_norm/weight" in self.w:
             h = norm(self.told, self.w["final_norm/weight"], self.w["final_norm/bias"] if "final_norm/bias" in self.w else None, h)
-        return h @ self.w["output/weight" if "output/weight" in self.w else "embed/weight"].T
+        z = h @ self.w["output/weight" if "output/weight" in self.w else "embed/weight"].T
+        return z + self.w["output/bias"] if "output/bias" in self.w else z
 
 if __name__ == "__main__":
     with torch.no_grad():

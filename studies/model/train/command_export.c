@@ -109,17 +109,60 @@ static int has_biases(const Family *f, int lacks)
     return has;
 }
 
+/* The windows of a model: of all layers from `first` on, N tokens, of which 0 is none; `other`: they differ otherwise. */
+typedef struct {
+    size_t layers, first, window;
+    int other;
+} Windows;
+
+static size_t window_at(const Network *n, size_t layer)
+{
+    const ModelConfig *c = model_config(n->model);
+    return c->windows ? c->window[layer % c->windows] : 0;
+}
+
+static Windows find_windows(const Network *n)
+{
+    Windows w = {.layers = model_plan(n->model)->layers[SIDE_TARGET]};
+    while (w.first < w.layers && !window_at(n, w.first)) w.first++;
+    w.window = w.first < w.layers ? window_at(n, w.first) : 0;
+    for (size_t i = w.first; i < w.layers; i++) w.other |= window_at(n, i) != w.window;
+    return w;
+}
+
+/* Returns 1 where a family has a form for these windows (family.h). */
+static int has_windows(const Family *f, Windows w)
+{
+    if (!w.window || !f->window) return !w.window;
+    return !w.other && (w.first == 0 || strcmp(f->window, USE_WINDOW) == 0);
+}
+
+static int put_windows(json_t *config, const Network *n, const Family *f)
+{
+    Windows w = find_windows(n);
+    json_t *window = w.window ? json_integer((json_int_t)w.window) : json_null();
+    if (!f->window) return json_decref(window), 0;
+    int use = strcmp(f->window, USE_WINDOW) == 0,
+        bad = json_object_set_new(config, "sliding_window", window);
+    if (use) bad |= json_object_set_new(config, USE_WINDOW, json_boolean(w.window > 0));
+    if (use)
+        bad |= json_object_set_new(config, "max_window_layers", json_integer((json_int_t)w.first));
+    return bad ? error_set(ERR_MEMORY, "out of memory") : 0;
+}
+
 /* Finds the first setting that a family lacks, " --NAME VALUE", in lacks; "": none. */
 static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME])
 {
     static const char *const deciding[] = {
-        "objective",   "norm",       "norm-kind",  "positions", "activation",
-        "first-relu",  "adaptive",   "input-norm", "kv-heads",  "no-final-norm",
-        "plain-input", "head-width", "head-norm"};
+        "objective", "norm",        "norm-kind",    "positions",     "activation",  "first-relu",
+        "adaptive",  "input-norm",  "kv-heads",     "no-final-norm", "plain-input", "head-width",
+        "head-norm", "rotary-part", "rotary-local", "output-bias"};
     char value[OPTION_VALUE];
     *lacks = 0;
     if (!has_biases(f, model_config(n->model)->no_bias))
         snprintf(lacks, FAMILY_NAME, " such biases");
+    else if (!has_windows(f, find_windows(n)))
+        snprintf(lacks, FAMILY_NAME, " such --windows");
     for (size_t i = 0; i < sizeof deciding / sizeof *deciding && !*lacks; i++)
         if (value_of(n, deciding[i], value) && !has_value(n, f, deciding[i], value))
             snprintf(lacks, FAMILY_NAME, " --%s %s", deciding[i], value);
@@ -323,6 +366,7 @@ static int put_settings(json_t *config, const Written *w, const Family *f)
     const Network *n = w->net;
     const Param *down = model_find(n->model, "layers.0.ffn.1.down.weight");
     char value[OPTION_VALUE];
+    TRY(put_windows(config, n, f));
     for (int k = 0; k < FAMILY_BIASES; k++) {
         const char *is = family_bias(f, k);
         int lacks = model_config(n->model)->no_bias & NO_BIAS_QKV << k;
