@@ -182,6 +182,21 @@ static int by_charts(const Charts *c, const char *text, size_t bytes, Buffer *ou
     return 0;
 }
 
+uint32_t byte_character(int byte)
+{
+    int plain = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
+    int before = byte < '!' ? byte : byte < 0xa1 ? byte - ('~' - '!' + 1) : 0x43; /* others */
+    return (uint32_t)(plain ? byte : 0x100 + before);
+}
+
+static int at_byte_level(const char *text, size_t bytes, Buffer *out)
+{
+    TRY(buffer_add(out, "", 0));
+    for (size_t i = 0; i < bytes; i++)
+        TRY(buffer_character(out, byte_character((unsigned char)text[i])));
+    return 0;
+}
+
 int normal_apply(const Normal *n, const char *file, const char *text, size_t bytes, Buffer *out)
 {
     switch (n->kind) {
@@ -189,6 +204,7 @@ int normal_apply(const Normal *n, const char *file, const char *text, size_t byt
     case NORMAL_REPLACE:
         return n->code ? replace_matches(n, file, text, bytes, out) : replace(n, text, bytes, out);
     case NORMAL_TRIM: return trim(n, text, bytes, out);
+    case NORMAL_BYTES: return at_byte_level(text, bytes, out);
     case NORMAL_CHARTS: return by_charts(&n->charts, text, bytes, out);
     case NORMAL_NFC: return form(UNINORM_NFC, text, bytes, out);
     case NORMAL_NFD: return form(UNINORM_NFD, text, bytes, out);

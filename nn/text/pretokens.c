@@ -122,20 +122,14 @@ static int begin_blank(const Pieces *p, Pieces *out)
     return 0;
 }
 
-uint32_t byte_character(int byte)
-{
-    int plain = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
-    int before = byte < '!' ? byte : byte < 0xa1 ? byte - ('~' - '!' + 1) : 0x43; /* others */
-    return (uint32_t)(plain ? byte : 0x100 + before);
-}
-
 /* Writes each byte as its character at byte level. */
 static int as_bytes(const Pieces *p, Pieces *out)
 {
+    static const Normal level = {.kind = NORMAL_BYTES};
     for (size_t i = 0; i < p->spans; i++) {
         size_t from = out->text.count;
-        for (size_t k = p->span[i].begin; k < p->span[i].end; k++)
-            TRY(buffer_character(&out->text, byte_character((unsigned char)p->text.byte[k])));
+        Span at = p->span[i];
+        TRY(normal_apply(&level, "", p->text.byte + at.begin, at.end - at.begin, &out->text));
         TRY(add(out, from, out->text.count));
     }
     return 0;

@@ -83,6 +83,13 @@ static int read_charts(Tokenizer *t, const json_t *o)
     return 0;
 }
 
+/* Notes that the model's characters stand for bytes. */
+static int once_bytes(Tokenizer *t)
+{
+    if (t->bytes++) return bad(t, "ByteLevel stands twice among its steps");
+    return 0;
+}
+
 /* Sequences are one deep: a sequence inside another is refused. */
 static int read_normal(Tokenizer *t, const json_t *o, int inside)
 {
@@ -91,7 +98,7 @@ static int read_normal(Tokenizer *t, const json_t *o, int inside)
         int kind;
     } plain[] = {{"NFC", NORMAL_NFC},   {"NFD", NORMAL_NFD},         {"NFKC", NORMAL_NFKC},
                  {"NFKD", NORMAL_NFKD}, {"Lowercase", NORMAL_LOWER}, {"StripAccents", NORMAL_MARKS},
-                 {"Nmt", NORMAL_NMT}};
+                 {"Nmt", NORMAL_NMT},   {"ByteLevel", NORMAL_BYTES}};
     const char *type = text_of(o, "type");
     json_t *list = json_object_get(o, "normalizers"), *item;
     size_t i;
@@ -109,7 +116,10 @@ static int read_normal(Tokenizer *t, const json_t *o, int inside)
         return add_normal(t, NORMAL_TRIM, flag_of(o, "strip_left", 1) ? "left" : "",
                           flag_of(o, "strip_right", 1) ? "right" : "");
     for (i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strcmp(type, plain[i].name) == 0) return add_normal(t, plain[i].kind, "", "");
+        if (strcmp(type, plain[i].name) == 0) {
+            if (plain[i].kind == NORMAL_BYTES) TRY(once_bytes(t));
+            return add_normal(t, plain[i].kind, "", "");
+        }
     return unsupported(t, "normaliser", type);
 }
 
@@ -128,11 +138,10 @@ static Cut *add_cut(Tokenizer *t, Cut cut)
 
 static int read_bytes(Tokenizer *t, const json_t *o)
 {
-    if (t->bytes) return bad(t, "ByteLevel stands twice among its pre-tokenizers");
+    TRY(once_bytes(t));
     Cut *c = add_cut(t, (Cut){CUT_BYTES});
     if (!c) return ERR_INPUT;
     c->prefix = flag_of(o, "add_prefix_space", 1) ? PREFIX_ALWAYS : PREFIX_NEVER;
-    t->bytes = 1;
     return flag_of(o, "use_regex", 1)
                ? cut_compile(t->file, GPT2_PATTERN, PATTERN_ONIGURUMA, &c->code)
                : 0;

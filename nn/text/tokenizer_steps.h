@@ -61,6 +61,7 @@ enum {
     NORMAL_CHINESE, /* of BERT: blanks around Chinese characters */
     NORMAL_TRIM,    /* no blanks at the begin (text not empty), at the end (with not empty) */
     NORMAL_NMT,     /* of SentencePiece: no control characters, blanks are U+0020 */
+    NORMAL_BYTES,   /* each byte becomes its character at byte level (byte_character) */
     NORMAL_CHARTS,  /* of SentencePiece: by a table of its own, `charts` */
 };
 /* What SentencePiece puts for characters: a trie of bytes (a double array: Aoe 1989, as Yata's darts-clone writes it) whose values are places in
@@ -151,10 +152,10 @@ struct Tokenizer {
     Normal normal[STEPS_MOST];
     Cut cut[STEPS_MOST];
     int model;
-    int bytes;      /* CUT_BYTES is among the cuts: the model's characters stand for bytes, */
-    int raw;        /* and its pieces still have these */
-    Words names;    /* of all tokens; their texts are in arena */
-    size_t known;   /* names that the model knows; the rest are added tokens alone */
+    int bytes;    /* CUT_BYTES or NORMAL_BYTES is a step: the model's characters stand for bytes, */
+    int raw;      /* and its pieces still have these */
+    Words names;  /* of all tokens; their texts are in arena */
+    size_t known; /* names that the model knows; the rest are added tokens alone */
     int32_t *id_of; /* (names.size) */
     char *arena;
     size_t size;       /* ids */
