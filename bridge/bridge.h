@@ -23,6 +23,10 @@ typedef struct {
     size_t rows; /* H E + K E, numbers of a token's queries and keys in self-attention; 0: 2 d */
     int gated;   /* 1: feed-forward networks are gated, of 3 d M numbers instead of 2 d M */
     int norm;    /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
+    /* 1: a norm stands behind each sublayer of a language model, before it is added: F(y) = LN(Attention(LN(y))) (sandwich norm: Ding
+     * et al. 2021, arXiv:2105.13290, section 2.4; NORM_PRE, schemes without norms). Norm 2 s - 1 of a layer is that of attention s, 2 s
+     * that of feed-forward network s. */
+    int output_norm;
     /* 1: a norm stands behind the input of each side (BERT, Devlin et al. 2019); NORM_POST alone. Dropout of the input
      * comes before it. */
     int input_norm;

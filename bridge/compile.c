@@ -62,10 +62,11 @@ static int find_slot(Compiler *c, const Eval *e)
 
 /* ---- layers --------------------------------------------------------------------------------------------- */
 
-static int evaluate_norm(const Compiler *c, const Eval *e, int x)
+/* Computes norm number `own` of a layer. */
+static int evaluate_norm(const Compiler *c, int own, int x)
 {
     PlanSlot norm = {
-        .kind = SLOT_NORM, .side = c->side, .layer = compile_layer(c), .set = NORM_OWN + e->set};
+        .kind = SLOT_NORM, .side = c->side, .layer = compile_layer(c), .set = NORM_OWN + own};
     int slot = plan_find_slot(c->plan, c->side, SLOT_NORM, norm.layer, norm.set);
     if (slot < 0) slot = plan_slot(c->plan, norm);
     return slot < 0 ? slot : plan_norm(c->plan, slot, x);
@@ -75,13 +76,15 @@ static int evaluate(Compiler *c, size_t e, int x, int *slot)
 {
     if (eval_point(c->table, (int)e)->phi == PHI_NORM)
         return c->k[(size_t)c->step * c->table->evals + e] =
-                   evaluate_norm(c, &c->table->eval[e], x);
+                   evaluate_norm(c, c->table->eval[e].set, x);
     *slot = find_slot(c, &c->table->eval[e]);
     if (*slot < 0) return *slot;
     int draw = c->options->masks == MASKS_STEP ? *slot : c->draws++;
     int y = c->table->eval[e].op == OP_C
                 ? plan_cross(c->plan, *slot, x, plan_find_keys(c->plan, *slot), draw)
                 : plan_eval(c->plan, *slot, x, draw);
+    if (c->options->output_norm && y >= 0)
+        y = evaluate_norm(c, 2 * c->table->eval[e].set - (c->table->eval[e].op == OP_F), y);
     return c->k[(size_t)c->step * c->table->evals + e] = y;
 }
 
@@ -303,6 +306,11 @@ static int check_penalty(const Table *t, const BridgeOptions *o, int alone)
 static int check_options(const Table *t, const BridgeOptions *o, size_t layers)
 {
     TRY(bridge_takes(t));
+    if (o->output_norm && (o->norm == NORM_POST || table_has(t, HAS_NORM) || t->colours > 2))
+        return error_set(ERR_INPUT,
+                         "%s: a norm behind each sublayer is for language models with norms before "
+                         "sublayers and schemes without their own",
+                         t->name);
     if (o->norm == NORM_POST)
         TRY(table_refuse_carries(t, "--norm post normalises one state, and has no rule for it"));
     if (layers < 1 || layers > 10000)
@@ -458,6 +466,7 @@ int bridge_plan_states(const Table *encoder, const Table *decoder, const BridgeO
     if (!plan) return ERR_MEMORY;
     plan->post = o->norm == NORM_POST;
     plan->bidirectional = !encoder && o->bidirectional;
+    plan->output_norm = o->output_norm;
     TRY(add_sides(plan, encoder, decoder, o, above, states ? states : &untold));
     *out = plan;
     plan = NULL;

@@ -125,8 +125,8 @@ typedef struct {
     const size_t *start;  /* (S+1) rows of queries */
     const size_t *memory; /* (S+1) rows of keys and values; NULL: start */
     int causal;           /* row i sees only j <= i */
-    size_t
-        window; /* W: of these the last W alone, j > i - W (Beltagy et al. 2020, section 3.1); 0: all */
+    /* W: of these keys the last W alone, j > i - W (Beltagy et al. 2020, arXiv:2004.05150, section 3.1); 0: all. */
+    size_t window;
     size_t longest; /* Tmax >= every length of keys */
     /* No sequence of this batch has more queries, or more keys, than this; 0: Tmax. Tmax is the same for all batches,
      * since it numbers the elements of dropout. These may be smaller, and a device makes its blocks no larger than they

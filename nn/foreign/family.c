@@ -86,34 +86,41 @@ static const FamilyWord scalings[] = {
 
 /* What the families share. The type of rotary_scaling is called `type` until transformers 4.42. */
 /* clang-format off */
-#define LLAMA_SETTINGS                                                                              \
+#define SHAPE_SETTINGS                                                                              \
     {"layers", "num_hidden_layers"},                                                               \
     {"width", "hidden_size"},                                                                      \
     {"heads", "num_attention_heads"},                                                              \
-    {"kv-heads", "num_key_value_heads", "=num_attention_heads"},                                   \
     {"inner", "intermediate_size"},                                                                \
     {"sequence", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},                       \
     {"batch-tokens", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},                   \
+    {"positions", NULL, "rotary"}
+#define ROPE_SETTINGS(BASE, SCALINGS)                                                               \
+    {"rotary-base", "rope_theta", BASE},                                                           \
+    {"rotary-scaling", "rope_type", "default", SCALINGS, .keys = 1},                               \
+    {"rotary-scaling", "type", "default", SCALINGS, .keys = 1}
+#define LLAMA_SETTINGS(EPS, SCALINGS)                                                               \
+    SHAPE_SETTINGS,                                                                                \
+    {"kv-heads", "num_key_value_heads", "=num_attention_heads"},                                   \
     {"activation", "hidden_act", "silu", gated},                                                   \
     {"norm-kind", NULL, "rms"},                                                                    \
-    {"norm-eps", "rms_norm_eps", "1e-6"},                                                          \
+    {"norm-eps", "rms_norm_eps", EPS},                                                             \
     {"untied", "tie_word_embeddings", "false", untied},                                            \
-    {"positions", NULL, "rotary"},                                                                 \
-    {"rotary-base", "rope_theta", "10000"},                                                        \
-    {"rotary-scaling", "rope_type", "default", scalings, .keys = 1},                               \
-    {"rotary-scaling", "type", "default", scalings, .keys = 1},                                    \
-    {"plain-input", NULL, "yes"}                                                                  
-#define LLAMA_DEMANDS                                                                               \
-    {"partial_rotary_factor", "1"}, {"rope_interleaved", "false"},                                  \
-    {"use_mrope", "false"}, {"quantization_config", ""},                                            \
+    ROPE_SETTINGS("10000", SCALINGS),                                                              \
+    {"plain-input", NULL, "yes"}
+#define OTHER_DEMANDS                                                                               \
+    {"rope_interleaved", "false"}, {"use_mrope", "false"}, {"quantization_config", ""},             \
     {"pruned_heads", ""}, {"add_cross_attention", "false"}, {"is_encoder_decoder", "false"}
+#define LLAMA_DEMANDS {"partial_rotary_factor", "1"}, OTHER_DEMANDS
 /* clang-format on */
-static const FamilySetting llama_settings[] = {LLAMA_SETTINGS, {"head-width", "head_dim", ""}, {0}};
+static const FamilySetting llama_settings[] = {
+    LLAMA_SETTINGS("1e-6", scalings), {"head-width", "head_dim", ""}, {0}};
 static const FamilyDemand llama_demands[] = {LLAMA_DEMANDS, {"layer_types", "full_attention"}, {0}};
 static const FamilyDemand mistral_demands[] = {LLAMA_DEMANDS, {0}};
 /* Qwen 3: Yang et al. 2025 (arXiv:2505.09388). Its heads have 128 numbers where nothing is said. */
-static const FamilySetting qwen3_settings[] = {
-    LLAMA_SETTINGS, {"head-width", "head_dim", "128"}, {"head-norm", NULL, "yes"}, {0}};
+static const FamilySetting qwen3_settings[] = {LLAMA_SETTINGS("1e-6", scalings),
+                                               {"head-width", "head_dim", "128"},
+                                               {"head-norm", NULL, "yes"},
+                                               {0}};
 
 static const FamilyTensor llama_tensors[] = {
     {"embed_tokens.weight", "embed.weight"},
@@ -138,6 +145,140 @@ static const FamilyTensor llama_tensors[] = {
     {"norm.weight", "final_norm.weight"},
     {"lm_head.weight", "output.weight", FAMILY_MAY_MISS},
     {"*.rotary_emb.inv_freq"},
+    {0}};
+
+/* ---- Phi-3: Abdin et al. 2024 (arXiv:2404.14219): a Llama with joint matrices ----------------------------------- */
+
+/* Its "yarn" is a longrope. */
+static const FamilyWord unscaled[] = {{"default", ""}, {0}};
+static const FamilySetting phi3_settings[] = {LLAMA_SETTINGS("1e-5", unscaled), {0}};
+static const FamilyDemand phi3_demands[] = {OTHER_DEMANDS,
+                                            {"layer_types", "full_attention"},
+                                            {"original_max_position_embeddings", NULL},
+                                            {0}};
+
+static const FamilyTensor phi3_tensors[] = {
+    {"embed_tokens.weight", "embed.weight"},
+    {"layers.#.input_layernorm.weight", "layers.#.attn.1.norm.weight"},
+    {"layers.#.self_attn.qkv_proj.weight", "layers.#.attn.1.qkv.weight", FAMILY_PART},
+    {"layers.#.self_attn.o_proj.weight", "layers.#.attn.1.out.weight"},
+    {"layers.#.post_attention_layernorm.weight", "layers.#.ffn.1.norm.weight"},
+    {"layers.#.mlp.gate_up_proj.weight", "layers.#.ffn.1.gate_up.weight"},
+    {"layers.#.mlp.down_proj.weight", "layers.#.ffn.1.down.weight"},
+    {"norm.weight", "final_norm.weight"},
+    {"lm_head.weight", "output.weight", FAMILY_MAY_MISS},
+    {0}};
+
+/* ---- Phi-1, Phi-2: Gunasekar et al. 2023 (arXiv:2306.11644): attention and feed-forward network side by side, of one norm,
+ * which is two equal ones here --------------------------------------------------------------------- */
+
+static const FamilySetting phi_settings[] = {
+    SHAPE_SETTINGS,
+    {"kv-heads", "num_key_value_heads", "=num_attention_heads"},
+    {"activation", "hidden_act", "gelu_new", activations},
+    {"gelu", "hidden_act", "gelu_new", gelus},
+    {"norm-eps", "layer_norm_eps", "1e-5"},
+    {"untied", "tie_word_embeddings", "false", untied},
+    ROPE_SETTINGS("10000", scalings),
+    {"output-bias", NULL, "yes"},
+    {"plain-input", NULL, "yes"},
+    {0}};
+static const FamilyDemand phi_demands[] = {
+    OTHER_DEMANDS, {"layer_types", "full_attention"}, {"qk_layernorm", "false"}, {0}};
+
+static const FamilyTensor phi_tensors[] = {
+    {"embed_tokens.weight", "embed.weight"},
+    {"layers.#.input_layernorm.weight", "layers.#.attn.1.norm.weight"},
+    {"layers.#.input_layernorm.bias", "layers.#.attn.1.norm.bias"},
+    {"layers.#.attn.1.norm.weight", "layers.#.ffn.1.norm.weight", FAMILY_COPIED},
+    {"layers.#.attn.1.norm.bias", "layers.#.ffn.1.norm.bias", FAMILY_COPIED},
+    {"layers.#.self_attn.q_proj.weight", "layers.#.attn.1.qkv.weight", FAMILY_PART},
+    {"layers.#.self_attn.k_proj.weight", "layers.#.attn.1.qkv.weight", FAMILY_PART},
+    {"layers.#.self_attn.v_proj.weight", "layers.#.attn.1.qkv.weight", FAMILY_PART},
+    {"layers.#.self_attn.q_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_PART},
+    {"layers.#.self_attn.k_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_PART},
+    {"layers.#.self_attn.v_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_PART},
+    {"layers.#.self_attn.dense.weight", "layers.#.attn.1.out.weight"},
+    {"layers.#.self_attn.dense.bias", "layers.#.attn.1.out.bias"},
+    {"layers.#.mlp.fc1.weight", "layers.#.ffn.1.up.weight"},
+    {"layers.#.mlp.fc1.bias", "layers.#.ffn.1.up.bias"},
+    {"layers.#.mlp.fc2.weight", "layers.#.ffn.1.down.weight"},
+    {"layers.#.mlp.fc2.bias", "layers.#.ffn.1.down.bias"},
+    {"final_layernorm.weight", "final_norm.weight"},
+    {"final_layernorm.bias", "final_norm.bias"},
+    {"lm_head.weight", "output.weight", FAMILY_MAY_MISS},
+    {"lm_head.bias", "output.bias"},
+    {"*.rotary_emb.inv_freq"},
+    {0}};
+
+/* ---- Gemma: Mesnard et al. 2024 (arXiv:2403.08295), 2: Riviere et al. 2024 (arXiv:2408.00118), 3: Kamath et al. 2025
+ * (arXiv:2503.19786): rows of words times sqrt(D), gains 1 + w; from 2 on norms behind sublayers ------------------- */
+
+static const FamilyWord gated_tanh[] = {
+    {"gelu_pytorch_tanh", "geglu"}, {"gelu_new", "geglu"}, {"gelu_fast", "geglu"}, {0}};
+/* clang-format off */
+#define GEMMA_SETTINGS(BASE)                                                                        \
+    SHAPE_SETTINGS,                                                                                \
+    {"kv-heads", "num_key_value_heads"},                                                           \
+    {"activation", "hidden_activation", "gelu_pytorch_tanh", gated_tanh},                          \
+    {"norm-kind", NULL, "rms"},                                                                    \
+    {"norm-eps", "rms_norm_eps", "1e-6"},                                                          \
+    {"untied", "tie_word_embeddings", "true", untied},                                             \
+    {"head-width", "head_dim", "256"},                                                             \
+    ROPE_SETTINGS(BASE, scalings)
+#define GEMMA_DEMANDS LLAMA_DEMANDS, {"use_bidirectional_attention", "false"}
+/* clang-format on */
+/* Versions of transformers differ in which of two keys they read. */
+static const FamilySetting gemma_settings[] = {
+    GEMMA_SETTINGS("10000"), {"activation", "hidden_act", "gelu_pytorch_tanh", gated_tanh}, {0}};
+static const FamilySetting gemma2_settings[] = {
+    GEMMA_SETTINGS("10000"), {"output-norm", NULL, "yes"}, {0}};
+static const FamilySetting gemma3_settings[] = {GEMMA_SETTINGS("1000000"),
+                                                {"rotary-local", "rope_local_base_freq", "10000"},
+                                                {"output-norm", NULL, "yes"},
+                                                {"head-norm", NULL, "yes"},
+                                                {0}};
+static const FamilyDemand gemma_demands[] = {GEMMA_DEMANDS, {"layer_types", "full_attention"}, {0}};
+/* Without the keys Gemma 2 has caps of 50 and 30. */
+static const FamilyDemand gemma2_demands[] = {GEMMA_DEMANDS,
+                                              {"attn_logit_softcapping", "", .absent = 1},
+                                              {"final_logit_softcapping", "", .absent = 1},
+                                              {0}};
+static const FamilyDemand gemma3_demands[] = {
+    GEMMA_DEMANDS, {"attn_logit_softcapping", ""}, {"final_logit_softcapping", ""}, {0}};
+
+/* clang-format off */
+#define GEMMA_TENSORS(AFTER, BEFORE, QUERY)                                                         \
+    {"embed_tokens.weight", "embed.weight"},                                                       \
+    {"layers.#.input_layernorm.weight", "layers.#.attn.1.norm.weight", FAMILY_ONE},                \
+    {"layers.#.self_attn.q_proj.weight", "layers.#.attn.1.qkv.weight", QUERY},                     \
+    {"layers.#.self_attn.k_proj.weight", "layers.#.attn.1.qkv.weight", QUERY},                     \
+    {"layers.#.self_attn.v_proj.weight", "layers.#.attn.1.qkv.weight", QUERY},                     \
+    {"layers.#.self_attn.q_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS | QUERY},       \
+    {"layers.#.self_attn.k_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS | QUERY},       \
+    {"layers.#.self_attn.v_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS | QUERY},       \
+    {"layers.#.self_attn.o_proj.weight", "layers.#.attn.1.out.weight"},                            \
+    {"layers.#.self_attn.o_proj.bias", "layers.#.attn.1.out.bias", FAMILY_OUT_BIAS},               \
+    {"layers.#.post_attention_layernorm.weight", AFTER, FAMILY_ONE},                               \
+    BEFORE                                                                                         \
+    {"layers.#.mlp.gate_proj.weight", "layers.#.ffn.1.gate_up.weight"},                            \
+    {"layers.#.mlp.up_proj.weight", "layers.#.ffn.1.gate_up.weight"},                              \
+    {"layers.#.mlp.down_proj.weight", "layers.#.ffn.1.down.weight"},                               \
+    {"norm.weight", "final_norm.weight", FAMILY_ONE},                                              \
+    {"lm_head.weight", "output.weight", FAMILY_MAY_MISS},                                          \
+    {"*.rotary_emb.inv_freq"}
+#define GEMMA_BEHIND                                                                                \
+    {"layers.#.pre_feedforward_layernorm.weight", "layers.#.ffn.1.norm.weight", FAMILY_ONE},       \
+    {"layers.#.post_feedforward_layernorm.weight", "layers.#.norm.2.weight", FAMILY_ONE},
+/* clang-format on */
+static const FamilyTensor gemma_tensors[] = {GEMMA_TENSORS("layers.#.ffn.1.norm.weight", , 0), {0}};
+static const FamilyTensor gemma2_tensors[] = {
+    GEMMA_TENSORS("layers.#.norm.1.weight", GEMMA_BEHIND, FAMILY_QUERY), {0}};
+static const FamilyTensor gemma3_tensors[] = {
+    GEMMA_TENSORS("layers.#.norm.1.weight", GEMMA_BEHIND, 0),
+    {"layers.#.self_attn.q_norm.weight", "layers.#.attn.1.q_norm.weight",
+     FAMILY_ONE | FAMILY_QUERY},
+    {"layers.#.self_attn.k_norm.weight", "layers.#.attn.1.k_norm.weight", FAMILY_ONE},
     {0}};
 
 /* ---- BERT: Devlin et al. 2019, an encoder asked masked words ---------------------------------------- */
@@ -228,6 +369,19 @@ const Family families[] = {
     {"qwen3", "Qwen3ForCausalLM", "model.", "transformer", qwen3_settings, mistral_demands,
      llama_tensors, .bias = {"attention_bias", "attention_bias", "false"}, .window = USE_WINDOW,
      .window_otherwise = 4096},
+    {"phi3", "Phi3ForCausalLM", "model.", "transformer", phi3_settings, phi3_demands, phi3_tensors,
+     .mark = {0, "<unk>"}, .bias = {"false", "false", "false"}, .window = "", .part = 1},
+    {"phi", "PhiForCausalLM", "model.", "euler", phi_settings, phi_demands, phi_tensors,
+     .part = .5},
+    {"gemma", "GemmaForCausalLM", "model.", "transformer", gemma_settings, gemma_demands,
+     gemma_tensors, .mark = {0, "<unk>"}, .bias = {"attention_bias", "attention_bias", "false"}},
+    {"gemma2", "Gemma2ForCausalLM", "model.", "transformer", gemma2_settings, gemma2_demands,
+     gemma2_tensors, .mark = {0, "<unk>"}, .bias = {"attention_bias", "attention_bias", "false"},
+     .window = "", .window_every = 2, .window_otherwise = 4096, .query = "query_pre_attn_scalar"},
+    {"gemma3_text", "Gemma3ForCausalLM", "model.", "transformer", gemma3_settings, gemma3_demands,
+     gemma3_tensors, .mark = {0, "<unk>"}, .bias = {"attention_bias", "attention_bias", "false"},
+     .window = "sliding_window_pattern", .window_every = 6, .window_otherwise = 4096,
+     .query = "query_pre_attn_scalar"},
     {0}};
 
 const char *const family_ignored[] = {
@@ -261,21 +415,39 @@ const char *const family_ignored[] = {
     /* read by foreign_config.c, where the family has a window */
     "sliding_window", "max_window_layers", "use_sliding_window", "rope_scaling", "rope_parameters",
     /* read where the family has them (Family.bias) */
-    "attention_bias", "mlp_bias", "layer_types", NULL};
+    "attention_bias", "mlp_bias", "layer_types", "partial_rotary_factor", "query_pre_attn_scalar",
+    "sliding_window_pattern", "cache_implementation", NULL};
 
-const FamilyWord family_kinds[] = {
-    {"vocab_size", FAMILY_WHOLE},        {"sliding_window", FAMILY_WHOLE},
-    {"max_window_layers", FAMILY_WHOLE}, {"use_sliding_window", FAMILY_TRUTH},
-    {"rope_scaling", FAMILY_OBJECT},     {"rope_parameters", FAMILY_OBJECT},
-    {"factor", FAMILY_NUMBER},           {"low_freq_factor", FAMILY_NUMBER},
-    {"high_freq_factor", FAMILY_NUMBER}, {"original_max_position_embeddings", FAMILY_NUMBER},
-    {"beta_slow", FAMILY_NUMBER},        {"beta_fast", FAMILY_NUMBER},
-    {"attention_factor", FAMILY_NUMBER}, {"attention_bias", FAMILY_TRUTH},
-    {"mlp_bias", FAMILY_TRUTH},          {0}};
+const FamilyWord family_kinds[] = {{"vocab_size", FAMILY_WHOLE},
+                                   {"sliding_window", FAMILY_WHOLE},
+                                   {"max_window_layers", FAMILY_WHOLE},
+                                   {"use_sliding_window", FAMILY_TRUTH},
+                                   {"rope_scaling", FAMILY_OBJECT},
+                                   {"rope_parameters", FAMILY_OBJECT},
+                                   {"factor", FAMILY_NUMBER},
+                                   {"low_freq_factor", FAMILY_NUMBER},
+                                   {"high_freq_factor", FAMILY_NUMBER},
+                                   {"original_max_position_embeddings", FAMILY_NUMBER},
+                                   {"beta_slow", FAMILY_NUMBER},
+                                   {"beta_fast", FAMILY_NUMBER},
+                                   {"attention_factor", FAMILY_NUMBER},
+                                   {"attention_bias", FAMILY_TRUTH},
+                                   {"mlp_bias", FAMILY_TRUTH},
+                                   {"partial_rotary_factor", FAMILY_NUMBER},
+                                   {"query_pre_attn_scalar", FAMILY_NUMBER},
+                                   {"sliding_window_pattern", FAMILY_WHOLE},
+                                   {0}};
 
 const char *family_bias(const Family *f, int kind)
 {
     return f->bias[kind] ? f->bias[kind] : "true";
+}
+
+size_t family_place(size_t j, size_t R, size_t E)
+{
+    size_t half = E / 2, stays = half - R / 2;
+    if (j < R) return j < R / 2 ? j : half + j - R / 2;
+    return j - R < stays ? R / 2 + j - R : half + R / 2 + (j - R - stays);
 }
 
 void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME])

@@ -23,16 +23,20 @@ typedef struct {
 
 #define USE_WINDOW "use_sliding_window"
 
-/* A key that must have this value where it is there and not null; a list: each of it. */
+/* A key that must have this value where it is there and not null; a list: each of it. NULL: any, it changes nothing. */
 typedef struct {
     const char *key, *value;
-    int null; /* 1: null is not as if the key were absent */
+    int null;   /* 1: null is not as if the key were absent */
+    int absent; /* 1: nor may the key be absent */
 } FamilyDemand;
 
 /* ADDED: its first row is added to every row of ours, after all else; where a model tells segments apart (segment.weight),
  * what the second row has beyond the first is theirs. HEAD: of a head that our model may lack, since it is asked words or labels. */
 enum { FAMILY_TRANSPOSED = 1, FAMILY_MAY_MISS = 2, FAMILY_MORE_ROWS = 4, FAMILY_ADDED = 8 };
 enum { FAMILY_HEAD = 128 };
+/* ONE: theirs is the gain less 1. PART: rows of queries and keys whose heads turn in part: theirs turn the first R numbers, ours
+ * R/2 of each half. QUERY: times sqrt(E / Family.query). COPIED: `theirs` is another of ours, which this one begins as. */
+enum { FAMILY_ONE = 256, FAMILY_PART = 512, FAMILY_QUERY = 1024, FAMILY_COPIED = 2048 };
 /* Biases that a model has or has not as a whole: of queries, keys, values; of attention's output; of feed-forward. Kind k is
  * FAMILY_QKV_BIAS << k, and NO_BIAS_QKV << k in our model, which then has no such tensors, so that nothing trains them. */
 enum { FAMILY_QKV_BIAS = 16, FAMILY_OUT_BIAS = 32, FAMILY_MLP_BIAS = 64 };
@@ -61,6 +65,9 @@ typedef struct {
      * keys say; "": all; use_sliding_window: if that is true, those from max_window_layers on; another key: all but every n-th,
      * n its value or window_every. */
     const char *window;
+    /* The key of a number that stands for E in the scale of scores, 1 / sqrt(E); NULL: none. */
+    const char *query;
+    double part; /* partial_rotary_factor where the key is absent; 0: the key may be 1 alone */
     int window_every;
     int window_otherwise; /* sliding_window where the key is absent; 0: none */
 } Family;
@@ -83,6 +90,9 @@ extern const Family families[]; /* ends with a row of zeros */
 
 /* Returns "true", "false" or the key that tells whether a family has biases of a kind. */
 const char *family_bias(const Family *f, int kind);
+
+/* Returns the row of ours that row j of a head's queries or keys is (FAMILY_PART), of E rows of which R turn. */
+size_t family_place(size_t j, size_t R, size_t E);
 
 enum { FAMILY_NAME = 200 };
 /* Writes a pattern's name, with the layer in place of '#'. */

@@ -164,13 +164,14 @@ static int check_demand(const Foreign *f, const FamilyDemand *d)
 {
     const json_t *x = find_value(f->config, d->key);
     size_t n = json_is_array(x) ? json_array_size(x) : 1, fits = 0;
-    if (json_is_object(x) && json_object_size(x) == 0) return 0;
+    if (!d->value || (json_is_object(x) && json_object_size(x) == 0)) return 0;
     for (size_t i = 0; i < n; i++) {
         char value[NAME] = "";
         if (text_of(json_is_array(x) ? json_array_get(x, i) : x, value))
             fits += strcmp(value, d->value) == 0;
     }
-    if (!x || json_is_null(x) || fits == n) return 0;
+    int must = d->absent && !x;
+    if (!must && (!x || json_is_null(x) || fits == n)) return 0;
     return error_set(ERR_INPUT, "%s: %s other than %s is not supported", f->config_file, d->key,
                      *d->value ? d->value : "null");
 }
@@ -208,7 +209,8 @@ static int has_window(const Foreign *f, size_t layer)
         return json_string_value(json_array_get(types, layer)) &&
                strcmp(json_string_value(json_array_get(types, layer)), "sliding_attention") == 0;
     if (may_use) return layer >= whole_of(f, "max_window_layers", 28);
-    size_t every = *on ? whole_of(f, on, (size_t)f->family->window_every) : 0;
+    size_t every = (size_t)f->family->window_every;
+    if (*on) every = whole_of(f, on, every);
     return !every || (layer + 1) % every != 0;
 }
 
@@ -268,6 +270,26 @@ static void find_plain(Foreign *f)
     }
 }
 
+/* Puts how many numbers of a head turn, where that may be a part, and reads what stands for its width in scores. */
+static int put_parts(Foreign *f)
+{
+    char value[NAME];
+    const Family *m = f->family;
+    size_t width = whole_of(f, "hidden_size", 0), heads = whole_of(f, "num_attention_heads", 0),
+           E = heads ? width / heads : 0;
+    double part =
+        value_of(f->config, "partial_rotary_factor", value) ? strtod(value, NULL) : m->part;
+    if (m->query) f->query = value_of(f->config, m->query, value) ? strtod(value, NULL) : 256;
+    if (m->query && !(f->query > 0 && f->query < 1e9))
+        return error_set(ERR_INPUT, "%s: %s is not positive", f->config_file, m->query);
+    if (m->part == 0 || part == 1) return 0;
+    if (!(part > 0 && part < 1 && part * (double)E >= 2))
+        return error_set(ERR_INPUT, "%s: partial_rotary_factor %g is not supported", f->config_file,
+                         part);
+    snprintf(value, NAME, "%zu", (size_t)(part * (double)E));
+    return put_setting(f, "rotary-part", value);
+}
+
 /* ---- kinds of values: Python takes 1 and "false" for true, null for false, 4.0 for a window of 4 --------- */
 
 static int is_truth(const char *text)
@@ -286,7 +308,7 @@ static const char *kind_of(const Family *f, const char *key, int *null)
             return *null = strcmp(s->otherwise, "true") == 0, FAMILY_TRUTH;
         }
     for (const FamilyDemand *d = f->demand; d->key; d++)
-        if (strcmp(d->key, key) == 0) {
+        if (d->value && strcmp(d->key, key) == 0) {
             *null = d->null;
             if (is_truth(d->value)) return FAMILY_TRUTH;
             return strcmp(d->value, "1") == 0 ? FAMILY_NUMBER : NULL;
@@ -407,6 +429,9 @@ int foreign_config(Foreign *f)
     for (size_t i = 0; i < f->settings; i++)
         if (strcmp(f->setting[i].key, "layers") == 0)
             f->layers = strtoul(f->setting[i].value, NULL, 10);
-    if (f->layers > 0 && f->layers <= LAYERS_MOST) return put_windows(f);
+    if (f->layers > 0 && f->layers <= LAYERS_MOST) {
+        TRY(put_parts(f));
+        return put_windows(f);
+    }
     return error_set(ERR_INPUT, "%s: unusable number of layers", f->config_file);
 }

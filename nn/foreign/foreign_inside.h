@@ -28,6 +28,7 @@ struct Foreign {
     json_t *config, *stop; /* stop: eos_token_id of generation_config.json, or NULL */
     const Family *family;
     size_t layers, settings;
+    double query; /* of Family.query; 0: none */
     /* Most tokens of a sequence that turns as by default, where longer ones do not; 0: all. */
     size_t plain;
     StoreText setting[SETTINGS_MOST];

@@ -1,6 +1,7 @@
 /* foreign_tensors.c: puts the tensors of another program's files into a model, by the rows of its family (family.h). */
 #include "nn/foreign/foreign_inside.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -181,7 +182,8 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
                               FAMILY_MLP_BIAS);
     if (!p && without) return check_bias(l->f, row, layer);
     if (!p) return error_set(ERR_MISUSE, "the model has no tensor %s", ours);
-    for (const FamilyTensor *one = row; same_ours(one, row); one++)
+    if (row->how & FAMILY_COPIED) at = p->rows;
+    for (const FamilyTensor *one = row; same_ours(one, row) && !(row->how & FAMILY_COPIED); one++)
         TRY(one->how & FAMILY_ADDED ? want_added(l, one, p) : want_row(l, one, layer, p, &at));
     l->used[p - l->param] = at > 0;
     if (at == p->rows || at == 0) return 0;
@@ -239,6 +241,34 @@ static int want_unread(Loading *l, size_t shard)
     return 0;
 }
 
+/* Puts a tensor of ours, all rows of the table that make it being read, in our form. */
+static int finish(const Loading *l, const FamilyTensor *row, size_t layer)
+{
+    char ours[NAME], theirs[NAME];
+    const Backend *b = model_backend(l->m);
+    const ModelConfig *c = model_config(l->m);
+    family_name("", row->ours, layer, ours);
+    family_name("", row->theirs, layer, theirs);
+    const Param *p = model_find(l->m, ours),
+                *from = row->how & FAMILY_COPIED ? model_find(l->m, theirs) : p;
+    size_t R = c->rotary_part, E = model_head_width(c), A = c->heads * E,
+           turned = A + (c->kv_heads ? c->kv_heads : c->heads) * E;
+    if (!p || !(row->how & (FAMILY_ONE | FAMILY_PART | FAMILY_QUERY | FAMILY_COPIED))) return 0;
+    size_t cols = p->cols ? p->cols : 1, scaled = p->rows == E ? p->size : A * cols;
+    SCOPED(memory_drop) double *x = memory_new(p->size, 2 * sizeof *x);
+    if (!x) return ERR_MEMORY;
+    double *y = x + p->size;
+    b->get(x, backend_at(b, model_data(l->m), from->offset), p->size);
+    for (size_t i = 0; i < p->size && row->how & FAMILY_ONE; i++) x[i] += 1;
+    for (size_t i = 0; i < scaled && row->how & FAMILY_QUERY; i++)
+        x[i] *= sqrt((double)E / l->f->query);
+    memcpy(y, x, p->size * sizeof *y);
+    for (size_t r = 0; r < turned && R && row->how & FAMILY_PART; r++)
+        memcpy(y + (r / E * E + family_place(r % E, R, E)) * cols, x + r * cols, cols * sizeof *y);
+    b->put(backend_at(b, model_data(l->m), p->offset), y, p->size);
+    return 0;
+}
+
 static int load(Loading *l)
 {
     const FamilyTensor *first = l->f->family->tensor;
@@ -253,6 +283,11 @@ static int load(Loading *l)
         TRY(tensors_read(l->f->shard[i].file, l->wanted[i].tensor, l->wanted[i].count, STORE_ANY,
                          STORE_FINITE));
     }
+    for (const FamilyTensor *t = first; t->theirs; t++)
+        for (size_t i = 0; t->ours && (t == first || !same_ours(t, t - 1)) &&
+                           i < (strchr(t->theirs, '#') ? l->f->layers : 1);
+             i++)
+            TRY(finish(l, t, i));
     return add_row(l);
 }
 

@@ -42,7 +42,7 @@ static int copy_parts(const Plan *p, Plan *q)
     for (size_t i = 0; i < p->slots; i++) TRY(memory_add(q->slot, q->slots, p->slot[i]));
     for (size_t i = 0; i < p->scalars; i++) TRY(memory_add(q->scalar, q->scalars, p->scalar[i]));
     for (size_t i = 0; i < p->gates; i++) TRY(memory_add(q->gate, q->gates, p->gate[i]));
-    q->post = p->post, q->bidirectional = p->bidirectional;
+    q->post = p->post, q->bidirectional = p->bidirectional, q->output_norm = p->output_norm;
     return 0;
 }
 

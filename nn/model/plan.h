@@ -122,6 +122,7 @@ typedef struct {
     int sides;            /* 1, or 2 with a source */
     size_t layers[SIDES]; /* 0 for a missing source */
     int post;             /* norms are NORM instructions, not inside EVALs */
+    int output_norm;      /* a NORM stands behind each EVAL */
     /* The plan has one side, an encoder alone; its self-attention sees all tokens of a sequence. */
     int bidirectional;
     size_t registers;  /* 0 .. registers-1 */

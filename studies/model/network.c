@@ -134,6 +134,9 @@ const OptionGroup network_model_group = {
          .sets = {TO(model.head_norm)}},
         {"no-bias", OPTION_FLAG, NULL, NULL, "linear layers of sublayers have no biases",
          .sets = {TO(model.no_bias)}},
+        {"output-norm", OPTION_FLAG, NULL, NULL,
+         "a norm stands behind each sublayer too, before it is added (Ding et al. 2021; so Gemma 2 and 3)",
+         .sets = {TO(bridge.output_norm)}},
         {"windows", OPTION_SIZES, NULL, "N,N,...",
          "self-attention sees the last N tokens alone, a number a layer, 0: all; a shorter list begins again (Beltagy et al. 2020; default: "
          "all)",

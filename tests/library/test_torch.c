@@ -29,6 +29,7 @@ static const char *const networks[] = {
     "--head-norm --no-bias",
     "transformer --layers 3 --windows 3,0 --norm-kind rms --positions rotary --rotary-part 4 --rotary-local 30 --biases "
     "qkv --output-bias",
+    "macaron --layers 2 --output-norm --norm-kind rms",
     "heun-layer --activation geglu",
     "momentum --layers 2 --scheme-file streams.scheme",
     "nesterov --layers 3 --scheme-file streams.scheme",

@@ -68,7 +68,12 @@ def F(w, told, p, y):
     if p + ".relative.weight" in w:
         s = s + np.einsum("hie,ije->hij", q, w[p + ".relative.weight"][np.clip(apart, -c, c) + c])
     seen = told["format"] == "trotter encoder 1" or p.startswith("encoder.") or (apart <= 0) & (-apart < (window(told, p) or T))
-    return linear(w, p + ".out", attend(np.where(seen, s, -np.inf), v))
+    return behind(w, told, p, linear(w, p + ".out", attend(np.where(seen, s, -np.inf), v)))
+
+def behind(w, told, p, x):
+    """The norm behind a sublayer, whose tensors begin with p, where a model has these."""
+    at, kind, s = re.match(r"(.*)(attn|ffn)\.(\d+)$", p).groups()
+    return norm(w, "%snorm.%d" % (at, 2 * int(s) - (kind == "attn")), x, told) if told.get("output-norm") == "yes" else x
 
 def window(told, p):
     """How many tokens attention of a layer, whose tensors begin with p, sees; 0: all."""
@@ -116,9 +121,9 @@ def G(w, told, p, y):
     x = norm(w, p + ".norm", y, told)
     if p + ".gate_up.weight" in w:
         u, v = np.split(linear(w, p + ".gate_up", x), 2, -1)
-        return linear(w, p + ".down", v * (gelu(u) if told["activation"] == "geglu" else u / (1 + np.exp(-u))))
+        return behind(w, told, p, linear(w, p + ".down", v * (gelu(u) if told["activation"] == "geglu" else u / (1 + np.exp(-u)))))
     u = linear(w, p + ".up", x)
-    return linear(w, p + ".down", np.maximum(u, 0) if relu else gelu(u, told))
+    return behind(w, told, p, linear(w, p + ".down", np.maximum(u, 0) if relu else gelu(u, told)))
 
 NAME, NUMBER = r"[A-Za-z]\w*(?![\w.])", r"\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)"
 PLAIN = r"(?:%s|%s|[-+/^() ]|\*(?!\*))*" % (NAME, NUMBER)  # all that is evaluated: names of step, numbers, arithmetic

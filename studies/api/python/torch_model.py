@@ -51,7 +51,11 @@ class Layer(nn.Module):
         if self.get(p + ".relative.weight") is not None:
             s = s + torch.einsum("...hie,ije->...hij", q, self.get(p + ".relative.weight")[apart.clamp(-c, c) + c])
         a = (s / math.sqrt(q.shape[-1])).masked_fill((apart > 0) | (-apart >= (seen or T)), -math.inf).softmax(-1)
-        return self.linear(p + ".out", (a @ v).transpose(-2, -3).flatten(-2))
+        return self.behind(p, self.linear(p + ".out", (a @ v).transpose(-2, -3).flatten(-2)))
+
+    def behind(self, p, x):
+        kind, s = p.split(".")
+        return self.norm("norm.%d" % (2 * int(s) - (kind == "attn")), x) if self.told.get("output-norm") == "yes" else x
 
     def turn(self, x, seen):
         half = x.shape[-1] // 2
@@ -65,9 +69,9 @@ class Layer(nn.Module):
         u = self.linear(p + (".gate_up" if gated else ".up"), self.inside(p, y))
         if gated:
             gate, up = u.chunk(2, -1)
-            return self.linear(p + ".down", gated(gate) * up)
+            return self.behind(p, self.linear(p + ".down", gated(gate) * up))
         relu = self.told["activation"] == "relu" or (self.told.get("first-relu") == "yes" and p.endswith(".1"))
-        return self.linear(p + ".down", u.relu() if relu else activate(self.told, u))
+        return self.behind(p, self.linear(p + ".down", u.relu() if relu else activate(self.told, u)))
 
     def slope(self, call, x):
         """What each sublayer makes of x, by its name: F2 and G2 of H2, G alone of G."""

@@ -4,6 +4,7 @@
  * None scales rows of words. So here they are scaled by sqrt(D), unless they enter as they are (--plain-input); then the output
  * keeps a matrix of its own. Sinusoids become learned positions, where a family has those. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -85,6 +86,7 @@ static int has_value(const Network *n, const Family *f, const char *option, cons
     const FamilySetting *s = f->setting;
     int made = model_config(n->model)->positions & ~(POSITIONS_SINUSOID | POSITIONS_LEARNED);
     while (s->option && strcmp(s->option, option) != 0) s++;
+    if (f->part > 0 && strcmp(option, "rotary-part") == 0) return 1;
     if (!s->option) {
         const Option *p = find_option(option);
         return strcmp(value, p->otherwise ? p->otherwise : p->initial ? p->initial : "no") == 0;
@@ -109,10 +111,10 @@ static int has_biases(const Family *f, int lacks)
     return has;
 }
 
-/* The windows of a model: of all layers from `first` on, N tokens, of which 0 is none; `other`: they differ otherwise. */
+/* The windows of a model: of all layers from `first` on so many tokens, 0: none; `other`: they differ. */
 typedef struct {
     size_t layers, first, window;
-    int other;
+    int other, mixed; /* mixed: of those that are windows */
 } Windows;
 
 static size_t window_at(const Network *n, size_t layer)
@@ -126,7 +128,10 @@ static Windows find_windows(const Network *n)
     Windows w = {.layers = model_plan(n->model)->layers[SIDE_TARGET]};
     while (w.first < w.layers && !window_at(n, w.first)) w.first++;
     w.window = w.first < w.layers ? window_at(n, w.first) : 0;
-    for (size_t i = w.first; i < w.layers; i++) w.other |= window_at(n, i) != w.window;
+    for (size_t i = w.first; i < w.layers; i++) {
+        w.other |= window_at(n, i) != w.window;
+        w.mixed |= window_at(n, i) && window_at(n, i) != w.window;
+    }
     return w;
 }
 
@@ -134,6 +139,7 @@ static Windows find_windows(const Network *n)
 static int has_windows(const Family *f, Windows w)
 {
     if (!w.window || !f->window) return !w.window;
+    if (f->window_every) return !w.mixed;
     return !w.other && (w.first == 0 || strcmp(f->window, USE_WINDOW) == 0);
 }
 
@@ -144,6 +150,12 @@ static int put_windows(json_t *config, const Network *n, const Family *f)
     if (!f->window) return json_decref(window), 0;
     int use = strcmp(f->window, USE_WINDOW) == 0,
         bad = json_object_set_new(config, "sliding_window", window);
+    json_t *types = json_array();
+    for (size_t i = 0; i < w.layers && f->window_every; i++)
+        bad |= json_array_append_new(
+            types, json_string(window_at(n, i) ? "sliding_attention" : "full_attention"));
+    if (f->window_every) bad |= json_object_set(config, "layer_types", types);
+    json_decref(types);
     if (use) bad |= json_object_set_new(config, USE_WINDOW, json_boolean(w.window > 0));
     if (use)
         bad |= json_object_set_new(config, "max_window_layers", json_integer((json_int_t)w.first));
@@ -156,10 +168,12 @@ static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME]
     static const char *const deciding[] = {
         "objective", "norm",        "norm-kind",    "positions",     "activation",  "first-relu",
         "adaptive",  "input-norm",  "kv-heads",     "no-final-norm", "plain-input", "head-width",
-        "head-norm", "rotary-part", "rotary-local", "output-bias"};
+        "head-norm", "rotary-part", "rotary-local", "output-bias",   "output-norm"};
     char value[OPTION_VALUE];
     *lacks = 0;
-    if (!has_biases(f, model_config(n->model)->no_bias))
+    if (strcmp(f->scheme, "transformer") != 0)
+        snprintf(lacks, FAMILY_NAME, " --scheme transformer");
+    else if (!has_biases(f, model_config(n->model)->no_bias))
         snprintf(lacks, FAMILY_NAME, " such biases");
     else if (!has_windows(f, find_windows(n)))
         snprintf(lacks, FAMILY_NAME, " such --windows");
@@ -198,9 +212,9 @@ static int find_form(const Network *n, const char *dir, const Family **form)
 typedef struct {
     Network *net;
     size_t count;
-    Tensor *tensor; /* (count), which own name and data */
-    size_t rows;    /* of positions */
-    int tied;       /* the output's matrix is that of the words there too */
+    Tensor *tensor;  /* (count), which own name and data */
+    size_t rows;     /* of positions */
+    int plain, tied; /* there rows of words enter as they are; the output's matrix is theirs */
 } Written;
 
 static int put_tensor(Written *w, const char *name, size_t rows, size_t cols, double *data)
@@ -245,6 +259,21 @@ static int find_positions(Written *w, double **x)
     return 0;
 }
 
+/* Puts rows `first` .. of queries, keys and values in their form, where a part of a head turns. */
+static int part_rows(const Written *w, size_t first, size_t rows, size_t cols, double *x)
+{
+    const ModelConfig *c = model_config(w->net->model);
+    size_t E = model_head_width(c),
+           turned = (c->heads + (c->kv_heads ? c->kv_heads : c->heads)) * E;
+    SCOPED(memory_drop) double *y = memory_new(rows, cols * sizeof *y);
+    if (!y) return ERR_MEMORY;
+    memcpy(y, x, rows * cols * sizeof *y);
+    for (size_t r = 0; r < rows && first + r < turned && c->rotary_part; r++)
+        memcpy(x + r * cols, y + (r / E * E + family_place(r % E, c->rotary_part, E)) * cols,
+               cols * sizeof *y);
+    return 0;
+}
+
 /* Returns the rows of the i-th of n tensors of theirs that make p: queries, keys and values, or equal parts. */
 static size_t piece(const Written *w, const Param *p, size_t i, size_t n)
 {
@@ -275,8 +304,10 @@ static int put_row(Written *w, const FamilyTensor *t, size_t i, size_t n, const 
     size_t first = 0, rows = piece(w, p, i, n), cols = p->cols;
     for (size_t k = 0; k < i; k++) first += piece(w, p, k, n);
     int code = copy(w, p, first, rows, transposed, &x);
+    if (code == 0 && t->how & FAMILY_PART) code = part_rows(w, first, rows, cols ? cols : 1, x);
     if (code) return memory_free(x), code;
-    if (strcmp(ours, "embed.weight") == 0 && !c->plain_input)
+    for (size_t k = 0; k < p->size && t->how & FAMILY_ONE; k++) x[k] -= 1;
+    if (strcmp(ours, "embed.weight") == 0 && !c->plain_input && w->plain)
         for (size_t k = 0; k < p->size; k++) x[k] *= sqrt((double)c->width);
     return put_tensor(w, output ? t->theirs : name, transposed ? cols : rows,
                       transposed ? rows : cols, x);
@@ -367,6 +398,14 @@ static int put_settings(json_t *config, const Written *w, const Family *f)
     const Param *down = model_find(n->model, "layers.0.ffn.1.down.weight");
     char value[OPTION_VALUE];
     TRY(put_windows(config, n, f));
+    snprintf(value, sizeof value, "%zu", model_head_width(model_config(n->model)));
+    if (f->query) TRY(put_value(config, f->query, value));
+    double E = strtod(value, NULL), R = (double)model_config(n->model)->rotary_part, part = R / E;
+    if (floor(part * E) < R) part = nextafter(part, 1); /* what reads it rounds down */
+    snprintf(value, sizeof value, "%.17g", part > 0 ? part : 1);
+    if (f->part > 0) TRY(put_value(config, "partial_rotary_factor", value));
+    for (const FamilyDemand *d = f->demand; d->key; d++)
+        if (d->absent) TRY(put_value(config, d->key, "null"));
     for (int k = 0; k < FAMILY_BIASES; k++) {
         const char *is = family_bias(f, k);
         int lacks = model_config(n->model)->no_bias & NO_BIAS_QKV << k;
@@ -377,6 +416,9 @@ static int put_settings(json_t *config, const Written *w, const Family *f)
         if (s->keys && !json_object_get(config, "rope_scaling")) TRY(put_scaling(config, n, s));
         if (!s->key || s->keys || json_object_get(config, s->key)) continue;
         int known = value_of(n, s->option, value);
+        if (!known &&
+            (strcmp(s->option, "rotary-base") == 0 || strcmp(s->option, "rotary-local") == 0))
+            known = value_of(n, "rotary-base", value) || strcpy(value, "10000");
         if (strcmp(s->option, "inner") == 0) snprintf(value, sizeof value, "%zu", down->cols);
         if (strcmp(s->option, "head-width") == 0)
             known = snprintf(value, sizeof value, "%zu", model_head_width(model_config(n->model)));
@@ -479,8 +521,11 @@ static int export_to(Network *n, const char *model, const char *dir)
 {
     const Family *f = families;
     const ModelConfig *c = model_config(n->model);
-    Written w = {.net = n, .rows = c->max_length, .tied = !c->untied && c->plain_input};
+    Written w = {.net = n, .rows = c->max_length};
     TRY(find_form(n, model, &f));
+    for (const FamilySetting *s = f->setting; s->option; s++)
+        w.plain |= strcmp(s->option, "plain-input") == 0;
+    w.tied = !c->untied && c->plain_input == w.plain;
     TRY(check_words(&n->vocab, model));
     TRY(output_directory(dir));
     TRY(write_weights(&w, f, dir));
