@@ -132,6 +132,8 @@ static int check_shape(const ModelConfig *c, const Plan *p)
                          "%zu numbers of a head of %zu turn: it has to be an even number of them, "
                          "and all with YaRN",
                          c->rotary_part, model_head_width(c));
+    if (c->windows > WINDOWS_MOST)
+        return error_set(ERR_INPUT, "windows of %zu layers: at most %d", c->windows, WINDOWS_MOST);
     if ((c->windows || c->output_bias) && (p->sides > 1 || p->bidirectional || c->tails))
         return error_set(ERR_INPUT,
                          "windows of attention and a bias of the output are for language "

@@ -163,6 +163,23 @@ static Plan *no_plan(void)
     return p;
 }
 
+/* A device takes a window that no sequence is longer than. */
+TEST(a_device_refuses_windows)
+{
+    const Backend *b;
+    Model *m = NULL;
+    ModelConfig c = tiny_config();
+    c.windows = 1, c.window[0] = c.max_length;
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    Backend device = *b;
+    device.device = 1;
+    assert_int_equal(model_count(&c, tiny_residual(), &device, 0, &m), 0);
+    model_free(m);
+    c.window[0]--;
+    assert_int_equal(model_count(&c, tiny_residual(), &device, 0, &m), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "--device cpu, or --sequence 6"));
+}
+
 TEST(bad_shapes_are_refused)
 {
     const ModelConfig bad[] = {TINY_WITH(c.heads = 3),
@@ -186,6 +203,9 @@ TEST(bad_shapes_are_refused)
                                TINY_WITH(c.norm_eps = NAN),
                                TINY_WITH(c.rotary_base = -1),
                                TINY_WITH(c.rotary_scaling[0] = 2),
+                               TINY_WITH(c.positions = POSITIONS_ROTARY, c.rotary_part = 3),
+                               TINY_WITH(c.positions = POSITIONS_ROTARY, c.rotary_part = 6),
+                               TINY_WITH(c.windows = WINDOWS_MOST + 1),
                                TINY_WITH(c.smoothing = -0.1),
                                TINY_WITH(c.smoothing = 1),
                                TINY_WITH(c.smoothing = NAN)};
@@ -193,6 +213,8 @@ TEST(bad_shapes_are_refused)
         refuse_model(bad[i], tiny_residual, ERR_INPUT, "");
     refuse_model(TINY_WITH(c.head_norm = 1), tiny_pairs->build, ERR_INPUT, "one side");
     refuse_model(TINY_WITH(c.head_width = 4), tiny_pairs->build, ERR_INPUT, "one side");
+    refuse_model(TINY_WITH(c.windows = 1), tiny_pairs->build, ERR_INPUT, "for language models");
+    refuse_model(TINY_WITH(c.output_bias = 1), tiny_pairs->build, ERR_INPUT, "for language models");
     refuse_model(tiny_config(), wide_plan, ERR_INPUT, "");
     refuse_model(tiny_config(), late_draw, ERR_INPUT, "");
     refuse_model(tiny_config(), no_plan, ERR_MISUSE, "");

@@ -559,8 +559,8 @@ const Command command_export = {
         "it, and so does --model here, with the same logits. With layer norms and relu or gelu it is a GPT-2, whose\n"
         "learned positions sinusoids become, as many as --sequence; with RMS norms, rotary positions and swiglu or\n"
         "geglu, also with --kv-heads and --head-width, a Llama; with --head-norm and --no-bias besides, a Qwen 3. What\n"
-        "none has is refused by name. In tokenizer.json <eos> stands\n"
-        "for every end of a line; a text's last line has to end.\n",
+        "was trained from a model of another program (train --from) is of that one's family again. What none has is\n"
+        "refused by name. In tokenizer.json <eos> stands for every end of a line; a text's last line has to end.\n",
     .example = "--to huggingface --model out/plain --out out/plain-hf",
     .groups = GROUPS(
         OPTION_GROUP("Export", 1,
