@@ -35,8 +35,15 @@ typedef struct {
 enum { FAMILY_TRANSPOSED = 1, FAMILY_MAY_MISS = 2, FAMILY_MORE_ROWS = 4, FAMILY_ADDED = 8 };
 enum { FAMILY_HEAD = 128 };
 /* ONE: theirs is the gain less 1. PART: rows of queries and keys whose heads turn in part: theirs turn the first R numbers, ours
- * R/2 of each half. QUERY: times sqrt(E / Family.query). COPIED: `theirs` is another of ours, which this one begins as. */
-enum { FAMILY_ONE = 256, FAMILY_PART = 512, FAMILY_QUERY = 1024, FAMILY_COPIED = 2048 };
+ * R/2 of each half. QUERY: times sqrt(E / Family.query). COPIED: `theirs` is another of ours, a norm that this one begins as; BEHIND_COPY: it reads such a
+ * norm, and what is written has the difference of both in it. */
+enum {
+    FAMILY_ONE = 256,
+    FAMILY_PART = 512,
+    FAMILY_QUERY = 1024,
+    FAMILY_COPIED = 2048,
+    FAMILY_BEHIND_COPY = 4096
+};
 /* Biases that a model has or has not as a whole: of queries, keys, values; of attention's output; of feed-forward. Kind k is
  * FAMILY_QKV_BIAS << k, and NO_BIAS_QKV << k in our model, which then has no such tensors, so that nothing trains them. */
 enum { FAMILY_QKV_BIAS = 16, FAMILY_OUT_BIAS = 32, FAMILY_MLP_BIAS = 64 };

@@ -23,18 +23,24 @@ static int no_form(const char *dir, const char *why)
     return error_set(ERR_INPUT, "%s has no form of Hugging Face's: %s", dir, why);
 }
 
-static int check_scheme(const Network *n, const char *dir)
+/* Finds the name of the scheme, of those that families have, that a model's layers are steps of. */
+static int find_scheme(const Network *n, const char *dir, const char **name)
 {
+    static const char *const names[] = {"transformer", "euler"};
     SCOPED(zoo_close) Zoo z = {0};
-    TABLE(plain);
-    SCOPED(memory_drop) char *ours = NULL, *theirs = NULL;
+    SCOPED(memory_drop) char *ours = NULL;
     TRY(zoo_open(&z));
-    TRY(zoo_find(&z, "transformer", "euler", &plain));
     TRY(network_scheme_text((Stacks){n->table}, &ours));
-    table_rename(plain, n->table->name);
-    TRY(network_scheme_text((Stacks){plain}, &theirs));
-    if (network_scheme_same(ours, theirs)) return 0;
-    return no_form(dir, "its layers are steps of another scheme than transformer, "
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        TABLE(plain);
+        SCOPED(memory_drop) char *theirs = NULL;
+        TRY(zoo_find(&z, names[i], "euler", &plain));
+        table_rename(plain, n->table->name);
+        TRY(network_scheme_text((Stacks){plain}, &theirs));
+        *name = names[i];
+        if (network_scheme_same(ours, theirs)) return 0;
+    }
+    return no_form(dir, "its layers are steps of another scheme than transformer and euler, "
                         "which studies/api/python/torch_model.py runs");
 }
 
@@ -163,7 +169,8 @@ static int put_windows(json_t *config, const Network *n, const Family *f)
 }
 
 /* Finds the first setting that a family lacks, " --NAME VALUE", in lacks; "": none. */
-static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME])
+static void find_lack(const Network *n, const Family *f, const char *scheme,
+                      char lacks[FAMILY_NAME])
 {
     static const char *const deciding[] = {
         "objective", "norm",        "norm-kind",    "positions",     "activation",  "first-relu",
@@ -171,8 +178,8 @@ static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME]
         "head-norm", "rotary-part", "rotary-local", "output-bias",   "output-norm"};
     char value[OPTION_VALUE];
     *lacks = 0;
-    if (strcmp(f->scheme, "transformer") != 0)
-        snprintf(lacks, FAMILY_NAME, " --scheme transformer");
+    if (strcmp(f->scheme, scheme) != 0)
+        snprintf(lacks, FAMILY_NAME, " --scheme %s", scheme);
     else if (!has_biases(f, model_config(n->model)->no_bias))
         snprintf(lacks, FAMILY_NAME, " such biases");
     else if (!has_windows(f, find_windows(n)))
@@ -186,14 +193,14 @@ static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME]
 static int find_form(const Network *n, const char *dir, const Family **form)
 {
     char words[900] = "", lacks[FAMILY_NAME];
-    const char *own = options_text(n->options, "family");
+    const char *own = options_text(n->options, "family"), *scheme = "";
     const Family *found = NULL;
     TRY(network_alone(n, dir));
     if (n->foreign) return no_form(dir, "it is one already");
-    TRY(check_scheme(n, dir));
+    TRY(find_scheme(n, dir, &scheme));
     for (*form = families; (*form)->type; ++*form) {
         size_t at = strlen(words);
-        find_lack(n, *form, lacks);
+        find_lack(n, *form, scheme, lacks);
         if (!*lacks && (!found || (own && strcmp((*form)->type, own) == 0))) found = *form;
         if (!*lacks) continue;
         const Family *first = families;
@@ -282,6 +289,36 @@ static size_t piece(const Written *w, const Param *p, size_t i, size_t n)
     return n != 3 ? p->rows / n : i == 0 ? A : (p->rows - A) / 2;
 }
 
+/* Puts the second of two norms that are one there, g u + b, in the first matrix behind it, W (g2 u + b2) + c = W' (g u + b) + c'
+ * with W' = W g2 / g and c' = c + W b2 - W' b; x: W or c (one of a feed-forward network). */
+static int fold_norm(const Written *w, int layer, int matrix, double *x)
+{
+    static const char *const names[] = {"attn.1.norm.weight", "attn.1.norm.bias",
+                                        "ffn.1.norm.weight", "ffn.1.norm.bias", "ffn.1.up.weight"};
+    enum { GAIN, BIAS, GAIN_2, BIAS_2, MATRIX, TENSORS };
+    double *v[TENSORS] = {0};
+    size_t D = model_config(w->net->model)->width, rows = 0;
+    int code = 0;
+    for (int i = 0; i < TENSORS && code == 0; i++) {
+        char name[FAMILY_NAME];
+        snprintf(name, sizeof name, "layers.%d.%s", layer, names[i]);
+        const Param *p = model_find(w->net->model, name);
+        rows = p->rows;
+        code = copy(w, p, 0, rows, 0, &v[i]);
+    }
+    for (size_t k = 0; k < D && code == 0; k++)
+        if (v[GAIN][k] == 0) code = error_set(ERR_INPUT, "a gain of layer %d's norm is 0", layer);
+    for (size_t i = 0; i < rows * D && code == 0; i++) {
+        double factor = v[GAIN_2][i % D] / v[GAIN][i % D], one = v[MATRIX][i];
+        if (matrix)
+            x[i] *= factor;
+        else
+            x[i / D] += one * (v[BIAS_2][i % D] - factor * v[BIAS][i % D]);
+    }
+    for (int i = 0; i < TENSORS; i++) memory_free(v[i]);
+    return code;
+}
+
 /* Puts the i-th of n rows of the table that make one tensor of ours, in a layer. */
 static int put_row(Written *w, const FamilyTensor *t, size_t i, size_t n, const char *prefix,
                    int layer)
@@ -297,7 +334,7 @@ static int put_row(Written *w, const FamilyTensor *t, size_t i, size_t n, const 
         return code ? memory_free(x), code : put_tensor(w, name, w->rows, c->width, x);
     }
     int output = strcmp(ours, "output.weight") == 0;
-    if (output && w->tied) return 0;
+    if ((output && w->tied) || t->how & FAMILY_COPIED) return 0;
     const Param *p = model_find(m, output && !c->untied ? "embed.weight" : ours);
     if (!p) return 0; /* norms of heads, biases */
     int transposed = (t->how & FAMILY_TRANSPOSED) != 0;
@@ -305,11 +342,13 @@ static int put_row(Written *w, const FamilyTensor *t, size_t i, size_t n, const 
     for (size_t k = 0; k < i; k++) first += piece(w, p, k, n);
     int code = copy(w, p, first, rows, transposed, &x);
     if (code == 0 && t->how & FAMILY_PART) code = part_rows(w, first, rows, cols ? cols : 1, x);
+    if (code == 0 && t->how & FAMILY_BEHIND_COPY) code = fold_norm(w, layer, cols > 0, x);
     if (code) return memory_free(x), code;
     for (size_t k = 0; k < p->size && t->how & FAMILY_ONE; k++) x[k] -= 1;
     if (strcmp(ours, "embed.weight") == 0 && !c->plain_input && w->plain)
         for (size_t k = 0; k < p->size; k++) x[k] *= sqrt((double)c->width);
-    return put_tensor(w, output ? t->theirs : name, transposed ? cols : rows,
+    int head = strncmp(t->theirs, "lm_head.", 8) == 0; /* has no prefix */
+    return put_tensor(w, head ? t->theirs : name, transposed ? cols : rows,
                       transposed ? rows : cols, x);
 }
 
