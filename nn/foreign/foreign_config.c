@@ -244,7 +244,7 @@ static int put_windows(Foreign *f)
     if (all == 0 || (!json_is_integer(said) && window == 0)) return 0;
     if (window == 0 || window > INT32_MAX)
         return error_set(ERR_INPUT, "%s: sliding_window lets a token see none", f->config_file);
-    for (size_t i = 0; i < f->layers; i++)
+    for (size_t i = 0; i < f->layers && every <= WINDOWS_MOST; i++)
         if (has_window(f, i) != has_window(f, i % every)) every = i + 1, i = 0;
     if (every > WINDOWS_MOST)
         return error_set(ERR_INPUT, "%s: windows of %zu layers in no order are not supported",
