@@ -52,8 +52,8 @@ static int check(const Model *m, const LayerOf *of)
                          "no steps of a scheme on a field");
     if (p->output_norm)
         return error_set(ERR_INPUT,
-                         "the model has norms behind its sublayers (--output-norm), which "
-                         "are left out of no field: its layers are not measured");
+                         "the model has norms behind its sublayers (--output-norm), which no field "
+                         "has: its layers' truncation errors are not measured");
     if (of->n < 1 || of->n > longest)
         return error_set(ERR_INPUT, "expected 1 to %zu tokens; %zu are asked for", longest, of->n);
     return 0;
