@@ -317,7 +317,7 @@ NetworkConfig network_config(const Options *o)
         c.model.act = ACT_ERF;
     if (c.model.no_bias)
         c.model.no_bias = NO_BIAS;
-    else if (options_known(o, "biases"))
+    else if (options_known(o, "biases") && options_choice(o, "biases") > 0)
         c.model.no_bias = lacks_of[options_choice(o, "biases")];
     char part[32];
     for (size_t i = 0; i < 5 && options_known(o, "rotary-scaling"); i++)
