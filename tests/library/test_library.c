@@ -511,7 +511,7 @@ TEST(the_wheel)
         "        assert sums == 'sha256=' + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode(), path\n");
     shell_ok("%s record.py", python);
     static const char use[] =
-        "cd / && env -u TROTTER_LIBRARY HOME=/nowhere PYTHONPATH=$OLDPWD/%s %s -c "
+        "cd / && env -u TROTTER_LIBRARY HOME=$OLDPWD/nowhere PYTHONPATH=$OLDPWD/%s %s -c "
         "\"import trotter; assert trotter.order('rk4').order == 4; print(trotter.library.find())\"";
     assert_int_equal(shell(use, "there", python), 0);
     HAS(out, "/there/trotter/libtrotter.so");
