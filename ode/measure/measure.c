@@ -362,25 +362,60 @@ static int is_rounding(const OrderStudy *o)
     return o->point[o->points - 1].error >= o->point[0].error;
 }
 
-/* Judges an order. One that could not be shown, for want of points above the floor or of a narrow slope, does not agree. Nor does
- * it disagree where the slope's interval holds it and errors fall as much: `undecided` says so, `disagree` that the slope is another, so that
- * it asks for smaller steps or a smoother field, `floor` that errors of smaller steps are rounding, and `unstable` that a scheme that would converge has too few
- * stable ones. */
+/* Returns whether errors are seen to have a term c h^p: c is known not to be 0, as it would be for a higher power. */
+static int has_term(const OrderStudy *o, const Fit *f)
+{
+    return f->count > 0 && o->expected >= 1 && o->constant_off <= known * o->constant;
+}
+
+/* Returns the share of the term c h^p in the finest error used. */
+static double share_of_term(const OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    const FitPoint *finest = &p[f->first + f->count - 1];
+    return o->constant * pow(finest->h, o->expected) / finest->error;
+}
+
+/* Returns whether errors are seen to come near c h^p, within a factor 2. For a lower power c would grow. */
+static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    double share = share_of_term(o, p, f);
+    return share >= 0.5 && share <= 2;
+}
+
+/* Judges an order. One that could not be shown, for want of points above the floor or of a narrow slope, does not agree, unless its
+ * term is seen to lead. Nor does it disagree where the slope's interval holds it and errors fall as much: `undecided` says so, and that
+ * a slope is above the order, though its term is there beside a larger one of a higher power; `disagree` that the slope is another, so
+ * that it asks for smaller steps or a smoother field, `floor` that errors of smaller steps are rounding, and `unstable` that a scheme
+ * that would converge has too few stable ones. */
 static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
     int converges = zero_stable && (o->expected >= 1 || !grows(o));
-    int settles = f->tolerance <= tolerance_max, smaller = fit_usable(&p[o->points - 1]);
+    int settles = f->tolerance <= tolerance_max, smaller = fit_usable(&p[o->points - 1]),
+        near = fabs(f->slope - o->expected) <= tolerance, term = has_term(o, f);
     if (converges && o->unstable > 0 && !settles) return VERDICT_UNSTABLE;
     if (zero_stable && is_rounding(o)) return VERDICT_FLOOR;
     if (!zero_stable || grows(o)) return VERDICT_DIVERGES;
     if (f->count == 0) return smaller ? VERDICT_DISAGREE : VERDICT_FLOOR;
-    if (fabs(f->slope - o->expected) <= tolerance)
-        return settles ? VERDICT_AGREE : VERDICT_UNDECIDED;
-    if (!settles && !smaller && is_hidden(o, p, f)) return VERDICT_FLOOR;
-    if (f->slope - f->tolerance > o->expected) return VERDICT_HIGHER;
+    if (near && settles) return o->expected < 1 ? VERDICT_INCONSISTENT : VERDICT_AGREE;
+    if (!near && !settles && !smaller && is_hidden(o, p, f)) return VERDICT_FLOOR;
+    if (term && is_leading(o, p, f)) return VERDICT_AGREE;
+    if (f->slope - f->tolerance > o->expected) return term ? VERDICT_UNDECIDED : VERDICT_HIGHER;
+    if (o->expected < 1 && f->slope + f->tolerance < tolerance_max) return VERDICT_INCONSISTENT;
     int other = f->slope + f->tolerance < o->expected || falls_short(o, p, f);
-    return other ? VERDICT_DISAGREE : VERDICT_UNDECIDED;
+    return other && !near ? VERDICT_DISAGREE : VERDICT_UNDECIDED;
+}
+
+/* Finds from which step on a term that is seen but does not lead yet will. Its share r of the finest error is r / (1 - r) of the rest,
+ * which falls faster by h^(slope - p), so that they are equal where h has fallen by (r / (1 - r))^(1 / (slope - p)). */
+static void find_hidden(OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    if (o->verdict != VERDICT_UNDECIDED || !(f->slope - f->tolerance > o->expected)) return;
+    const FitPoint *finest = &p[f->first + f->count - 1];
+    double r = o->hidden = share_of_term(o, p, f);
+    double h = finest->h * pow(r / (1 - r), 1 / (f->slope - o->expected));
+    FitPoint then = {h, 2 * o->constant * pow(h, o->expected), finest->floor};
+    o->leads = fit_usable(&then) ? h : 0;
 }
 
 /* Returns whether every sub-flow is the system's own closed one: step.c, sub_flow. */
@@ -418,21 +453,6 @@ static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
     return 0;
 }
 
-/* Returns whether errors are seen to have a term c h^p: c is known not to be 0, as it would be for a higher power. */
-static int has_term(const OrderStudy *o, const Fit *f)
-{
-    return f->count > 0 && o->expected >= 1 && o->constant_off <= known * o->constant;
-}
-
-/* Returns whether errors are seen to come near c h^p: the finest error used is that within a factor 2. For a lower power c would
- * grow. */
-static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
-{
-    const FitPoint *finest = &p[f->first + f->count - 1];
-    double ratio = o->constant * pow(finest->h, o->expected) / finest->error;
-    return ratio >= 0.5 && ratio <= 2;
-}
-
 static int plan(Runs *r, size_t steps, int halvings)
 {
     if (!r->system->watch) return 0;
@@ -449,19 +469,7 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     TRY(settle(r, o, p, &f));
     TRY(find_constant(o, p, &f));
     o->verdict = judge(o, p, &f, zero_stable);
-    int differs = o->verdict == VERDICT_HIGHER || o->verdict == VERDICT_DISAGREE ||
-                  o->verdict == VERDICT_UNDECIDED;
-    if (differs && has_term(o, &f)) {
-        if (is_leading(o, p, &f))
-            o->verdict = VERDICT_AGREE;
-        else if (o->verdict == VERDICT_HIGHER)
-            o->verdict =
-                VERDICT_UNDECIDED; /* c h^p is there, beside a larger term of a higher power */
-    }
-    int keeps = f.slope + f.tolerance < tolerance_max; /* errors are seen not to fall */
-    if (o->expected < 1 &&
-        (o->verdict == VERDICT_AGREE || (o->verdict == VERDICT_DISAGREE && keeps)))
-        o->verdict = VERDICT_INCONSISTENT;
+    find_hidden(o, p, &f);
     if (o->verdict == VERDICT_DIVERGES) o->unstable = 0; /* no step of it is stable */
     if (o->verdict == VERDICT_UNSTABLE || o->verdict == VERDICT_FLOOR) {
         f = (Fit){.slope = NAN, .tolerance = INFINITY};

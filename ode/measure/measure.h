@@ -50,8 +50,11 @@ typedef struct {
     double *leading;     /* (N) error ~ leading * h^expected as h -> 0, from the window; owned */
     double constant;     /* its RMS; NaN without a window */
     double constant_off; /* RMS that `leading` may be off by, so |constant| too; inf without */
-    double unstable;     /* finest unstable step; 0: none, or the scheme diverges */
-    int closed_flows;    /* 0: some sub-flow came from the reference integrator */
+    /* Where the slope is above the order though its term leading * h^expected is seen: the term's share of the finest error that the fit
+     * takes, else 0; and the step from which on it would be half of the error, 0 where such errors are rounding. */
+    double hidden, leads;
+    double unstable;  /* finest unstable step; 0: none, or the scheme diverges */
+    int closed_flows; /* 0: some sub-flow came from the reference integrator */
     int verdict;
 } OrderStudy;
 
@@ -76,7 +79,7 @@ void order_free(OrderStudy *o);
 
 /* Returns whether the measured error is a predicted one, e (N) h^expected, whose RMS `predicted` is known to the
  * relative `accuracy`: VERDICT_AGREE, VERDICT_DISAGREE, or -1 where the two cannot be compared (predicted is NaN,
- * the slope is another, or the measured constant is known to no better than 15 %). It compares vectors, so
+ * the slope is another, or the measured constant is known to no better than 15 %: it may be where the verdict is undecided). It compares vectors, so
  * direction and sign count: |leading - e| <= constant_off, at least 1 % of it, + accuracy * predicted. A higher
  * order, or a floor, agrees with a constant 0; a higher order disagrees with another constant only where that lies
  * outside of what is measured. */

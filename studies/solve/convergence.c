@@ -166,18 +166,18 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
                     s->unstable, u->system->name, advice);
 }
 
-/* Says from which step on the term c h^p will be half of an error that now falls like h^slope: with the share r of the finest error it is
- * r / (1 - r) of the rest, which falls faster by h^(slope - p). */
+/* Says that the term that has the order is there, and from which step on it leads. */
 static void warn_hidden(const Table *t, const OrderStudy *s)
 {
-    const OrderPoint *finest = &s->point[s->points - 1];
-    double share = s->constant * pow(finest->h, s->expected) / finest->error;
-    if (s->verdict != VERDICT_UNDECIDED || !(s->low > s->expected) || !(share < .5)) return;
-    double h = finest->h * pow(share / (1 - share), 1 / (s->slope - s->expected));
+    char advice[96] = "errors of the steps from which on it leads are rounding";
+    if (s->hidden == 0) return;
+    if (s->leads > 0)
+        snprintf(advice, sizeof advice,
+                 "it leads from about h = %.2g on: give 'trotter order' --halvings %.0f", s->leads,
+                 ceil(log2(s->point[0].h / s->leads)) + 1);
     notice_warn(
-        "%s: of the error at the finest step %.2g %% is the term %.3g h^%d, which has the order; it leads from about "
-        "h = %.2g on: give 'trotter order' --halvings %.0f",
-        t->name, 100 * share, s->constant, s->expected, h, ceil(log2(s->point[0].h / h)) + 1);
+        "%s: %.2g %% of the error at the finest step of the fit is the term %.3g h^%d, which has the order; %s",
+        t->name, 100 * s->hidden, s->constant, s->expected, advice);
 }
 
 /* Says over which time a step with memory goes, where that is another than h. */

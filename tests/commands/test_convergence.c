@@ -114,6 +114,20 @@ TEST(test_columns)
     must_refuse("order --format latex --adaptive", "expected --format or --adaptive, not both");
 }
 
+/* Beside a slope that is above the order, with a term of the order seen, stands from which step on that leads, and that it is so; or that no
+ * step shows it. */
+TEST(test_hidden_term)
+{
+    static const char hidden[] =
+        "order --scheme word:ssfsff:heun --system convection-diffusion --particles 4 --summary --csv";
+    must_print(hidden, ",undecided,");
+    HAS(err,
+        "which has the order; it leads from about h = 0.0003 on: give 'trotter order' --halvings 11");
+    must_print(formed("%s --halvings 11", hidden), ",agree,");
+    must_print("order --scheme rodas4 --system pendulum --summary --csv", ",undecided,");
+    HAS(err, "errors of the steps from which on it leads are rounding");
+}
+
 /* ---- a smooth trained layer as a system: --system network:DIR ---------------------------------- */
 
 /* Returns whether the summary just printed has a scheme with this exact order and verdict. */
