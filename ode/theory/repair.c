@@ -32,7 +32,8 @@
  * if it is 2 bits ahead, four times as probable as the next.
  *
  * Bounds: one unknown of all coefficients; two of at most PAIRS_MOST pairs, exact coefficients alone; as many `?` as
- * REPAIR_UNKNOWNS, and where no values of these do one or two more. An equation in one s of which a factor of degree 3 or more is left counts as not solved.
+ * REPAIR_UNKNOWNS, and where no values of these do one or two more. An equation in one s of which a factor of degree 3 or more is
+ * left counts as not solved.
  *
  * repair_model.c has the scheme and its conditions, repair_modular.c solves them exactly; decimals, the search and the ranking are here. */
 #include <complex.h>
@@ -126,9 +127,9 @@ typedef struct {
     Repair *r;
     RepairNumber *room; /* (lists, m.most) */
     size_t rooms;
-    char *fails;            /* (m.most): conditions that fail as the text is */
+    char *fails, *still; /* (m.most): conditions that fail as the text is, and with a candidate */
     int exact, first_fails; /* first_fails: the lowest order at which a condition fails */
-    size_t asked, unknown[U];
+    size_t unknown[U];      /* those asked for, r->asked, then those that are tried beside them */
 } Doctor;
 
 static const uint64_t a_prime = 2147483647;
@@ -143,11 +144,12 @@ static int make_room(Doctor *d)
     size_t points = (size_t)repair_points(&d->m, top(&d->m)),
            lists = points > U + 4 ? points : U + 4;
     if (lists * d->m.most <= d->rooms) return 0;
-    memory_free_all(d->room, d->fails);
+    memory_free_all(d->room, d->fails, d->still);
     d->rooms = lists * d->m.most;
     d->room = memory_new(d->rooms, sizeof *d->room);
     d->fails = memory_new(d->rooms, 1);
-    return d->room && d->fails ? 0 : ERR_MEMORY;
+    d->still = memory_new(d->rooms, 1);
+    return d->room && d->fails && d->still ? 0 : ERR_MEMORY;
 }
 
 /* Returns the order to which conditions part candidates first: cheap, and few pass. */
@@ -331,33 +333,23 @@ static int order_of(const RepairModel *m, int q, size_t t)
     return t < own + hat ? repair_length(m, t < own ? t : t - own) : 0;
 }
 
-/* Evaluates the conditions with the values of a candidate (NULL: as written), and counts of those that fail as written the ones that
- * it meets; where c is NULL those that fail, of which *lowest is the lowest order. */
-static size_t count(Doctor *d, const RepairCandidate *c, int *lowest)
+/* Finds which conditions fail with the values of a candidate (NULL: as written): fails (m.most). */
+static void find_failing(Doctor *d, const RepairCandidate *c, char *fails)
 {
     RepairModel *m = &d->m;
     RepairNumber x[U];
     int q = top(m);
-    size_t counted = 0, zero = 0, n = c ? c->unknowns : 0;
+    size_t n = c ? c->unknowns : 0;
     repair_set_prime(m, d->exact ? a_prime : 0);
     if (!d->exact)
-        set_tolerance(d, q, c ? c->coefficient[0] : zero,
+        set_tolerance(d, q, c ? c->coefficient[0] : 0,
                       c ? repair_long_double(c->value[0]) : m->x0[0].r);
     for (size_t k = 0; k < n; k++) x[k] = repair_rational(m->prime, c->value[k]);
     repair_set_values(m, n, c ? c->coefficient : NULL, x);
     repair_evaluate(m, q, 0, d->room);
-    for (size_t t = repair_conditions(m, q); t-- > 0;) {
-        int fails = d->exact ? d->room[t].m != 0 : !(fabsl(d->room[t].r) <= m->tolerance[t].r);
-        int order = order_of(m, q, t);
-        if (c) {
-            counted += d->fails[t] && !fails;
-            continue;
-        }
-        if (fails && (*lowest == 0 || order < *lowest)) *lowest = order;
-        d->fails[t] = (char)(fails != 0);
-        counted += fails != 0;
-    }
-    return counted;
+    for (size_t t = 0; t < repair_conditions(m, q); t++)
+        fails[t] =
+            (char)(d->exact ? d->room[t].m != 0 : !(fabsl(d->room[t].r) <= m->tolerance[t].r));
 }
 
 /* Coefficients that stand in no sum by themselves are not tried, nor those that are asked for, which are unknown already. */
@@ -370,12 +362,14 @@ static int is_tried(const Doctor *d, size_t k)
 static int find_single(Doctor *d)
 {
     drop_candidates(d->r);
+    if (d->r->changed == 0) d->r->changed = 1;
     for (size_t k = 0; k < d->m.c->count; k++) {
         int status;
         if (!is_tried(d, k)) continue;
         repair_set_prime(&d->m, d->exact ? a_prime : 0);
-        d->unknown[d->asked] = k;
-        TRY(d->exact ? try_exact(d, d->asked + 1, d->unknown, &status) : try_real(d, k, &status));
+        d->unknown[d->r->asked] = k;
+        TRY(d->exact ? try_exact(d, d->r->asked + 1, d->unknown, &status)
+                     : try_real(d, k, &status));
         tick();
     }
     return 0;
@@ -386,14 +380,14 @@ static int find_pairs(Doctor *d)
 {
     size_t n = d->m.c->count;
     if (!d->exact || n * (n - 1) / 2 > PAIRS_MOST) return 0;
-    d->r->pairs = 1;
+    d->r->changed = 2;
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n; k++) {
             int status;
             if (!is_tried(d, i) || !is_tried(d, k)) continue;
-            d->unknown[d->asked] = i;
-            d->unknown[d->asked + 1] = k;
-            TRY(try_exact(d, d->asked + 2, d->unknown, &status));
+            d->unknown[d->r->asked] = i;
+            d->unknown[d->r->asked + 1] = k;
+            TRY(try_exact(d, d->r->asked + 2, d->unknown, &status));
             tick();
         }
     return 0;
@@ -488,8 +482,11 @@ static int rank(Doctor *d)
 {
     Repair *r = d->r;
     TRY(find_all_bits(r));
-    for (size_t i = 0; i < r->candidates; i++)
-        r->candidate[i].explained = count(d, &r->candidate[i], NULL);
+    for (size_t i = 0; i < r->candidates; i++) {
+        find_failing(d, &r->candidate[i], d->still);
+        for (size_t t = 0; t < r->conditions; t++)
+            r->candidate[i].explained += d->fails[t] && !d->still[t];
+    }
     if (r->candidates) qsort(r->candidate, r->candidates, sizeof *r->candidate, compare_candidates);
     return 0;
 }
@@ -503,20 +500,27 @@ static int look_at(Doctor *d, int order, int hat)
     d->r->embedded = hat;
     d->r->conditions = repair_conditions(&d->m, top(&d->m));
     d->first_fails = 0;
-    d->r->failing = count(d, NULL, &d->first_fails);
+    d->r->failing = 0;
+    find_failing(d, NULL, d->fails);
+    for (size_t t = 0; t < d->r->conditions; t++) {
+        int at = order_of(&d->m, top(&d->m), t);
+        if (!d->fails[t]) continue;
+        d->r->failing++;
+        if (at > 0 && (d->first_fails == 0 || at < d->first_fails)) d->first_fails = at;
+    }
     return 0;
 }
 
 /* Finds which coefficients are asked for. */
 static int list_asked(Doctor *d)
 {
-    d->asked = 0;
+    d->r->asked = 0;
     for (size_t k = 0; k < d->m.c->count; k++) {
         if (!d->m.c->list[k].asked) continue;
-        if (d->asked == U) return error_set(ERR_INPUT, "expected at most %d coefficients '?'", U);
-        d->unknown[d->asked++] = k;
+        if (d->r->asked == U)
+            return error_set(ERR_INPUT, "expected at most %d coefficients '?'", U);
+        d->unknown[d->r->asked++] = k;
     }
-    d->r->asked = d->asked;
     return 0;
 }
 
@@ -524,14 +528,14 @@ static int list_asked(Doctor *d)
 static int find_asked(Doctor *d, int *status)
 {
     *status = REPAIR_NONE;
-    if (!d->exact && d->asked > 1)
+    if (!d->exact && d->r->asked > 1)
         return error_set(ERR_INPUT,
                          "expected one coefficient '?' of a scheme with decimals; there are %zu",
-                         d->asked);
+                         d->r->asked);
     d->first_fails = top(&d->m);
     drop_candidates(d->r);
     repair_set_prime(&d->m, d->exact ? a_prime : 0);
-    return d->exact ? try_exact(d, d->asked, d->unknown, status)
+    return d->exact ? try_exact(d, d->r->asked, d->unknown, status)
                     : try_real(d, d->unknown[0], status);
 }
 
@@ -692,7 +696,7 @@ static int choose(Doctor *d, const Theory *now, const Embedded *embedded, int or
 static void doctor_free(Doctor *d)
 {
     repair_model_free(&d->m);
-    memory_free_all(d->room, d->fails);
+    memory_free_all(d->room, d->fails, d->still);
 }
 
 /* Returns in *most the largest defect of the conditions with a candidate in the text, or infinity. */
@@ -753,7 +757,7 @@ static int find(Doctor *d, RepairSource *s, const Table *written, int order)
     if (d->exact && (r->asked || found || !(few || theory_may_round(written)))) return 0;
     if (d->exact) {
         r->exact = d->exact = 0; /* the fractions, or decimals of few places, may be roundings */
-        r->reached = r->pairs = 0;
+        r->reached = r->changed = 0;
         TRY(choose(d, &now, &embedded, order, claimed, hat));
     }
     return find_looser(r, s);

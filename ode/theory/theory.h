@@ -175,7 +175,7 @@ int conditions_at(Conditions *c, int order, Level *out);
 /* Most coefficients of a candidate; the highest order that is looked at where nothing says which; bytes of a name. */
 enum { REPAIR_UNKNOWNS = 8, REPAIR_CLIMB = TREE_MAX, REPAIR_NAME = 48 };
 
-/* Values of some coefficients with which conditions hold that failed, and none that held fails. */
+/* Values of some coefficients with which conditions hold that failed, and none that held fails (but where `reached` is set). */
 typedef struct {
     size_t unknowns, coefficient[REPAIR_UNKNOWNS]; /* indices of Repair.coefficients */
     mpq_t value[REPAIR_UNKNOWNS];
@@ -201,7 +201,7 @@ typedef struct {
     size_t conditions, failing;
     size_t asked;     /* number of '?' */
     int undetermined; /* conditions do not determine these */
-    int pairs;        /* pairs of coefficients were looked at */
+    int changed;      /* how many others were changed at once: 0, 1, 2 */
     int reached; /* > 0: no candidate meets the conditions to `order`; these meet those to this one */
     /* Ranked: most explained first, then the looser ones last, then the least distance, then the fewest bits. */
     size_t candidates;
@@ -216,10 +216,10 @@ typedef struct {
  * not claimed is the one that it has, if the method has order p and that is p - 2 at least; else p - 1, or if that has no
  * candidate the one that it has. The text has one scheme of stages
  * of any kind, a tableau, or a splitting by exact flows. '?' stands for a coefficient that is
- * asked for; with one, no other is looked for.
+ * asked for.
  *
- * Of exact coefficients single ones and, where none does, pairs are tried; of decimals single ones. Where nothing meets
- * all, the candidates are those to the highest lower order that a single one reaches (`reached`).
+ * Of exact coefficients single ones and, where none does, pairs are tried, beside those that are asked for where no values of
+ * these do; of decimals single ones, or the one asked for. Where nothing meets all and nothing is asked for, the candidates are those to the highest lower order that a single one reaches (`reached`).
  *
  * Caller: repair_free where the code is 0. ERR_INPUT: an unusable text, another kind of scheme, an order above 14 (of
  * several colours 7 or 6), too many '?'. */

@@ -119,19 +119,19 @@ static void tell_undecided(const Repair *r)
 
 static void tell_found(const Repair *r)
 {
+    static const char *const nothing[2][3] = {
+        {"", "no single coefficient meets them all",
+         "no single coefficient, and no two of them, meets them all"},
+        {"no value of the coefficients asked for meets them all",
+         "no value of the coefficients asked for meets them all, nor any with one more changed",
+         "no value of the coefficients asked for meets them all, nor any with one or two more changed"}};
     tell_undecided(r);
     if (r->failing == 0 && !r->asked) puts("nothing to repair");
     if (r->undetermined) puts("the conditions do not determine the coefficients asked for");
     if (r->reached)
         printf("nothing meets them all; these meet the conditions to order %d\n", r->reached);
     else if (r->failing && !r->candidates && !r->undetermined)
-        printf("%s meets them all%s\n",
-               r->asked   ? "no value of the coefficients asked for"
-               : r->pairs ? "no single coefficient, and no two of them,"
-                          : "no single coefficient",
-               r->asked && r->exact ? r->pairs ? ", nor any with one or two more changed"
-                                               : ", nor any with one more changed"
-                                    : "");
+        printf("%s\n", nothing[r->asked > 0][r->changed]);
 }
 
 /* Writes the text with the first candidate's values to standard output, or into a folder. */

@@ -592,7 +592,8 @@ TEST(lower_order)
     assert_string_equal(found, "a32=1/2 a digit exchanged; ");
     assert_int_equal(r.reached, 4);
     assert_int_equal(r.order, 5);
-    assert_true(r.pairs && r.candidate[0].explained >= 7 && r.candidate[0].explained < r.failing);
+    assert_true(r.changed == 2 && r.candidate[0].explained >= 7 &&
+                r.candidate[0].explained < r.failing);
     assert_false(repair_unique(&r));
 }
 
