@@ -46,9 +46,6 @@ const OptionGroup network_foreign_group = {
          .sets = {TO(model.output_bias)}},
         {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
          .sets = {TO(model.norm_eps)}},
-        {"biases", OPTION_CHOICE, NULL, "all|none|qkv|attention|feed-forward",
-         "linear layers of sublayers that have biases; qkv: of queries, keys and values alone (default: all, with "
-         "--no-bias none)"},
         {"family", OPTION_TEXT, NULL, "NAME",
          "family of models whose form 'trotter export' takes where it has all that this model has",
          .flags = OPTION_MAY_DIFFER})};
@@ -132,8 +129,9 @@ const OptionGroup network_model_group = {
         {"head-norm", OPTION_FLAG, NULL, NULL,
          "RMS norms of each head's queries and keys, before they turn (Dehghani et al. 2023; so Qwen 3)",
          .sets = {TO(model.head_norm)}},
-        {"no-bias", OPTION_FLAG, NULL, NULL, "linear layers of sublayers have no biases",
-         .sets = {TO(model.no_bias)}},
+        {"biases", OPTION_CHOICE, NULL, "all|none|qkv|attention|feed-forward",
+         "linear layers of sublayers that have biases; qkv: of queries, keys and values alone",
+         .otherwise = "all", .sets = {TO(model.no_bias)}},
         {"output-norm", OPTION_FLAG, NULL, NULL,
          "a norm stands behind each sublayer too, before it is added (Ding et al. 2021; so Gemma 2 and 3)",
          .sets = {TO(bridge.output_norm)}},
@@ -315,10 +313,7 @@ NetworkConfig network_config(const Options *o)
         c.bridge.rows = model_head_width(m) * (m->heads + (m->kv_heads ? m->kv_heads : m->heads));
     if (options_known(o, "gelu") && options_choice(o, "gelu") > 0 && c.model.act == ACT_GELU)
         c.model.act = ACT_ERF;
-    if (c.model.no_bias)
-        c.model.no_bias = NO_BIAS;
-    else if (options_known(o, "biases") && options_choice(o, "biases") > 0)
-        c.model.no_bias = lacks_of[options_choice(o, "biases")];
+    c.model.no_bias = lacks_of[c.model.no_bias];
     char part[32];
     for (size_t i = 0; i < 5 && options_known(o, "rotary-scaling"); i++)
         if (options_part(o, "rotary-scaling", i, part))

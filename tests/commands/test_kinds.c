@@ -38,7 +38,7 @@ static const Kind texts[] = {
     {"--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both", 0},
     {"--adaptive 3,6 --adaptive-factor 2 --untied", 0},
     {"--norm-kind rms --activation swiglu --positions rotary --kv-heads 1 --scheme heun-layer", 0},
-    {"--positions rotary --kv-heads 1 --head-width 6 --head-norm --no-bias --recompute", 0},
+    {"--positions rotary --kv-heads 1 --head-width 6 --head-norm --biases none --recompute", 0},
     {"--positions relative --windows 3,0 --layers 2 --biases qkv --output-bias --recompute", 0},
     {"--norm-kind rms --activation geglu --positions learned --norm post --adaptive 3,6", 0},
     {"--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence", 0},

@@ -33,7 +33,7 @@ static const DrawnOption drawn_options[] = {
     {3, "norm-kind", "rms"},
     {4, "head-width", "4|6"},
     {4, "head-norm", ""},
-    {4, "no-bias", ""},
+    {4, "biases", "none|qkv|attention"},
     {4, "windows", "3|0,5"},
     {3, "masks", "step"},
     {2, "eval-every", "2|3|5"},

@@ -328,7 +328,7 @@ TEST(encoders_by_numpy)
                  "rotary --kv-heads 1 --out today");
     run_ok(OTHER
            " --activation swiglu --norm-kind rms --positions rotary --head-width 6 --kv-heads 1 "
-           "--head-norm --no-bias --out latest");
+           "--head-norm --biases none --out latest");
     run_ok(OTHER " --activation geglu --positions learned --untied --out learned");
     run_ok(OTHER " --norm post --out post");
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
@@ -373,7 +373,7 @@ TEST(rotary_positions_by_numpy)
  * models that were trained here and exported. The controls: without the norms, and other heads. */
 TEST(heads_by_numpy)
 {
-    static const char *const heads[] = {"", "--head-norm --no-bias"};
+    static const char *const heads[] = {"", "--head-norm --biases none"};
     need_numpy();
     shell_ok(PYTHON
              "%s/tests/python/llama.py %s/tests/foreign/qwen3 %s/tests/foreign/qwen3/logits.npy",

@@ -26,7 +26,7 @@ static const char *const networks[] = {
     "transformer --norm-kind rms --positions learned",
     "transformer --layers 2 --norm-kind rms --positions rotary --activation swiglu --kv-heads 1",
     "transformer --layers 2 --norm-kind rms --positions rotary --activation swiglu --head-width 6 --kv-heads 1 "
-    "--head-norm --no-bias",
+    "--head-norm --biases none",
     "transformer --layers 3 --windows 3,0 --norm-kind rms --positions rotary --rotary-part 4 --rotary-local 30 --biases "
     "qkv --output-bias",
     "macaron --layers 2 --output-norm --norm-kind rms",

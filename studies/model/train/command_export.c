@@ -597,7 +597,7 @@ const Command command_export = {
         "tokenizer_config.json. AutoModelForCausalLM.from_pretrained reads\n"
         "it, and so does --model here, with the same logits. With layer norms and relu or gelu it is a GPT-2, whose\n"
         "learned positions sinusoids become, as many as --sequence; with RMS norms, rotary positions and swiglu or\n"
-        "geglu, also with --kv-heads and --head-width, a Llama; with --head-norm and --no-bias besides, a Qwen 3. What\n"
+        "geglu, also with --kv-heads and --head-width, a Llama; with --head-norm and --biases none, a Qwen 3. What\n"
         "was trained from a model of another program (train --from) is of that one's family again. What none has is\n"
         "refused by name. In tokenizer.json <eos> stands for every end of a line; a text's last line has to end.\n",
     .example = "--to huggingface --model out/plain --out out/plain-hf",
