@@ -272,8 +272,10 @@ TEST(errors_within_steps)
     static const char *const name[] = {"attention", "forced", "kepler"};
     OWN_SYSTEMS systems = {0};
     for (int k = 0; k < 3; k++) systems.of[k] = remembering(sized(name[k], k ? 0 : 4, 0, 3)).of[0];
-    for (size_t i = 0; i < zoo.count; i++)
-        if (zoo.scheme[i]->pair) check_within(zoo.scheme[i], &systems);
+    for (size_t i = 0; i < zoo.count; i++) { /* on two of them each */
+        Systems two = {.of = {systems.of[i % 3], systems.of[(i + 1) % 3]}};
+        if (zoo.scheme[i]->pair) check_within(zoo.scheme[i], &two);
+    }
     OWN_TABLE *exponential =
         scheme("k1 = H(y)\nk2 = phi1(H)(k1)\nk3 = H(y + k2)\nk4 = phi0(H)(k1)\n"
                "k5 = phi3(H)(k3 - k4)\ny' = y + k2 + 2*k5\nerror = 2*k5");

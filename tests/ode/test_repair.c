@@ -1,6 +1,6 @@
 /* test_repair.c: misprints are found where they were made. Seeded ones in the tableaus of tableaus.jsonl: of those that the
  * conditions see at least 95 % are located, with the value that stood there, and none elsewhere. REPAIR_CASES=1000 in the environment
- * tries so many in place of 150, from the draw REPAIR_FROM on, REPAIR_TABLEAUS=FILE the tableaus of another file, a line each. */
+ * tries so many in place of 100, from the draw REPAIR_FROM on, REPAIR_TABLEAUS=FILE the tableaus of another file, a line each. */
 #include "tests/lib/test.h"
 
 #include <ctype.h>
@@ -161,7 +161,7 @@ static int draw_case(const Lines *l, uint64_t n, Tally *tally)
 TEST(seeded_misprints)
 {
     const char *asked = getenv("REPAIR_CASES"), *from = getenv("REPAIR_FROM");
-    size_t cases = asked ? (size_t)atol(asked) : 150, made = 0;
+    size_t cases = asked ? (size_t)atol(asked) : 100, made = 0;
     Tally tally[KINDS] = {0}, all = {0};
     SCOPED(lines_free) Lines l = {0};
     read_lines(&l, getenv("REPAIR_TABLEAUS"), asked ? 10 : 8);
