@@ -311,8 +311,8 @@ static size_t kept_merge(const Bpe *b, BpeDrop *d, const Pieces *p, size_t n)
     }
 }
 
-/* Does what split_word does, with dropped merges. */
-static size_t split_dropped(const Bpe *b, BpeDrop *d, const char *word, size_t bytes, Pieces *p)
+/* Sets p->end as split_word does, with dropped merges. */
+static void split_dropped(const Bpe *b, BpeDrop *d, const char *word, size_t bytes, Pieces *p)
 {
     size_t n = spell(b, word, bytes, p);
     for (size_t i; (i = kept_merge(b, d, p, n)) < n; n--) {
@@ -322,7 +322,6 @@ static size_t split_dropped(const Bpe *b, BpeDrop *d, const char *word, size_t b
         memmove(p->end + i, p->end + i + 1, (n - i - 1) * sizeof *p->end);
     }
     bpe_next_word(d);
-    return n - (n > 1 && p->end[n - 2] == bytes);
 }
 
 /* Sets p->end to the ends of the word's pieces and returns their number. The merge of the lowest rank is done wherever
