@@ -105,6 +105,123 @@ TEST(decay_is_decoupled)
         for (const TinyPlan *p = tiny_all; p->name; p++) check_decay(tested_backend(i), p->build);
 }
 
+/* ---- Muon ------------------------------------------------------------------------------------------ */
+
+/* Returns by the name how many matrices of a sublayer a tensor packs, one after another; 0: Adam moves it. */
+static size_t should_pack(const char *name)
+{
+    static const struct {
+        const char *end;
+        size_t packs;
+    } list[] = {{".qkv.weight", 3}, {".gate_up.weight", 2}, {".kv.weight", 2}, {".q.weight", 1},
+                {".up.weight", 1},  {".down.weight", 1},    {".out.weight", 1}};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        size_t e = strlen(list[i].end);
+        if (n > e && strcmp(name + n - e, list[i].end) == 0) return list[i].packs;
+    }
+    return 0;
+}
+
+/* z (R, C) = x y of row-major matrices with K inner places. */
+static void times(size_t R, size_t K, size_t C, const double *x, const double *y, double *z)
+{
+    for (size_t i = 0; i < R; i++)
+        for (size_t j = 0; j < C; j++) {
+            z[i * C + j] = 0;
+            for (size_t k = 0; k < K; k++) z[i * C + j] += x[i * K + k] * y[k * C + j];
+        }
+}
+
+/* Makes x (R, C) orthogonal as Muon does: five times x <- (3.4445 - 4.775 A + 2.0315 A^2) x with A = x x^T, always from the
+ * left. */
+static void make_orthogonal(size_t R, size_t C, double *x)
+{
+    double size = 0;
+    OWN_NUMBERS *t = memory_new(R * C, sizeof *t), *a = memory_new(R * R, sizeof *a),
+                *b = memory_new(R * R, sizeof *b), *y = memory_new(R * C, sizeof *y);
+    for (size_t i = 0; i < R * C; i++) size += x[i] * x[i];
+    for (size_t i = 0; i < R * C; i++) x[i] /= sqrt(size);
+    for (int step = 0; step < 5; step++) {
+        for (size_t i = 0; i < R; i++)
+            for (size_t j = 0; j < C; j++) t[j * R + i] = x[i * C + j];
+        times(R, C, R, x, t, a);
+        times(R, R, R, a, a, b);
+        for (size_t i = 0; i < R * R; i++)
+            b[i] = 2.0315 * b[i] - 4.775 * a[i] + (i % (R + 1) == 0 ? 3.4445 : 0);
+        times(R, R, C, b, x, y);
+        memcpy(x, y, R * C * sizeof *x);
+    }
+}
+
+/* Moves one matrix p as Muon does, with the gradient g and its momentum. */
+static void muon_moves(size_t R, size_t C, double *p, const double *g, double *momentum, double X,
+                       double decay)
+{
+    OWN_NUMBERS *x = memory_new(R * C, sizeof *x);
+    for (size_t i = 0; i < R * C; i++) {
+        momentum[i] = .95 * momentum[i] + g[i];
+        x[i] = .95 * momentum[i] + g[i];
+    }
+    make_orthogonal(R, C, x);
+    double move = adam.rate * X * sqrt(fmax(1, (double)R / (double)C));
+    for (size_t i = 0; i < R * C; i++) p[i] -= move * x[i] + adam.rate * decay * p[i];
+}
+
+/* Takes three steps of Muon beside a plain one, which is given the model's own gradients, and beside a model that Adam moves
+ * alone. Tensors that are no matrices of sublayers have the same bits as there after the first step. */
+static void check_muon(const char *name, const ModelConfig *config, Plan *(*build)(void))
+{
+    const double X = 1.5, decay = 0.5;
+    ModelConfig c = *config;
+    OWN_MODEL *r = shaken(name, c, build(), 1);
+    c.muon = X;
+    OWN_MODEL *m = shaken(name, c, build(), 1);
+    const Param *list;
+    size_t params = model_params(m, &list), size = model_size(m), by_muon = 0;
+    OWN_NUMBERS *momentum = memory_new(size, sizeof *momentum);
+    OWN_NUMBERS *p = tiny_numbers(m);
+    AdamConfig a = adam;
+    a.decay = decay, a.clip = 0;
+    Batch x = tiny_batch_of(m);
+    assert_int_equal(model_step(r, &x, &a, 1), 0);
+    OWN_NUMBERS *adams = tiny_numbers(r);
+    for (uint64_t step = 1; step <= 3; step++) {
+        double mean;
+        assert_int_equal(model_gradient(m, &x, step, &mean), 0);
+        OWN_NUMBERS *g = tiny_gradient(m);
+        assert_int_equal(model_step(m, &x, &a, step), 0);
+        OWN_NUMBERS *now = tiny_numbers(m);
+        for (size_t k = 0; k < params; k++) {
+            size_t packs = should_pack(list[k].name), at = list[k].offset, C = list[k].cols;
+            if (!packs && step == 1)
+                assert_memory_equal(now + at, adams + at, list[k].size * sizeof *now);
+            size_t keys = packs == 3 ? (list[k].rows - model_head_width(&c) * c.heads) / 2 : 0;
+            for (size_t i = 0; i < packs; i++) {
+                size_t R = !keys ? list[k].rows / packs : i ? keys : list[k].rows - 2 * keys;
+                muon_moves(R, C, p + at, g + at, momentum + at, X, decay);
+                double far = norm_distance(now + at, p + at, R * C);
+                if (!(far <= 64 * model_backend(m)->eps))
+                    fail_msg("%s, %s: off by %g", name, list[k].name, far);
+                at += R * C, by_muon++;
+            }
+        }
+        memcpy(p, now, size * sizeof *p);
+    }
+    assert_true(by_muon > 0);
+}
+
+TEST(muon_moves_matrices_of_sublayers)
+{
+    for (size_t i = 0; tested_backend(i); i++)
+        for (const TinyPlan *p = tiny_all; p->name; p++) {
+            ModelConfig plain = tiny_config(), today = tiny_today();
+            plain.dropout = today.dropout = 0;
+            check_muon(tested_backend(i), &plain, p->build);
+            check_muon(tested_backend(i), &today, p->build);
+        }
+}
+
 /* ---- plain ways ---------------------------------------------------------------------------------- */
 
 /* Returns a backend without its own ways, all of which are the plain ones then. */
