@@ -1,5 +1,5 @@
 #!/bin/sh
-# planned.sh: trains the planned studies of studies/results/planned, each by its name. Those that end in -64 are of a processor's
+# planned.sh: trains the planned studies of studies/results/planned, each by its name. Those that end in -64 or -128 are of a processor's
 # size (--device cpu --precision f32), one to two hours of one core each; the others need a GPU.
 #
 #   sh studies/scripts/planned.sh NAME --corpus DIR [--glue DIR] --out OUT [--processes N] [--device D] [--precision P] [--list]
@@ -9,6 +9,7 @@
 #   many-64      blocks found by their truncation error in 16 layers, beside 16 drawn ones (--corpus kjv; needs python3)
 #   many-long-64 the same with other layers, draws and seeds, and four epochs
 #   penalty-64   three schemes, trained with penalties on the truncation error of their step and, as a control, on its displacement (--corpus kjv)
+#   muon-128     Muon in two thirds of Adam's steps, d 128 (--corpus kjv, then WikiText-2)
 #   stage-64     order 2 beside order 1 at the same place of the second stage, d 64, two epochs; twenty schemes (--corpus kjv)
 #   depth        eight schemes at 1 to 12 layers; depth-64: two at 1 to 8
 #   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has; translation-64: two pairs
@@ -127,6 +128,15 @@ penalty-64)
         study "penalty-64/$(echo "$scheme" | tr -d :)" compare --scheme-file studies/schemes/study.scheme --scheme "$scheme" --vary \
             "step-penalty=error=0,$(sed -n "s/^# penalties $scheme //p" $plans/penalty-64.txt)" --seed 731 --seeds 6 $(echo "$d64" | sed 's/warmup 400/warmup 83/') \
             --sequence 64 --vocabulary 2000 --epochs 4 --dropout 0 --tune --tune-rate 8e-3,1.13e-2,1.6e-2 --tune-dropout 0 --tune-seed 730 --truncation 8
+    done ;;
+muon-128)
+    for by in "adam beta2=0.99,0.997 1668" "muon muon=5 1112"; do
+        # shellcheck disable=SC2086
+        set -- $by
+        # shellcheck disable=SC2046
+        study "muon-128/$1" compare --scheme transformer --vary "$2" --max-steps "$3" --epochs 20 --seed 741 --seeds 6 --layers 1 --sequence 64 --vocabulary 2000 --dropout 0 \
+            $(echo "$d64" | sed 's/width 64 --inner 256/width 128 --inner 512/; s/warmup 400/warmup 83/') --tune --tune-rate 4e-3,5.7e-3,8e-3,1.13e-2,1.6e-2 --tune-dropout 0 \
+            --tune-seed 740 --truncation 0
     done ;;
 depth)
     # shellcheck disable=SC2086
