@@ -209,8 +209,8 @@ const OptionGroup network_training_group = {
          0, 0.999, .sets = {TO(model.smoothing)}},
         {"muon", OPTION_REAL, NULL, "X",
          "move the matrices of sublayers by Muon (orthogonalised momentum), at X times the rate, which stays that of Adam "
-         "for all else; X is 1 to 10 where --rate is the best for Adam (default: Adam for all)",
-         1e-6, 1e6, .sets = {TO(model.muon)}},
+         "for all else; X is 1 to 10 where --rate is the best for Adam (default: 0, Adam for all)",
+         0, 1e6, .sets = {TO(model.muon)}},
         {"clip", OPTION_REAL, "0", "X",
          "scale a gradient to a global norm of at most X; 0: no limit", 0, 1e12,
          .sets = {TO(train.adam.clip)}},

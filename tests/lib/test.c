@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fnmatch.h>
 
+#include "kernels/base/random.h"
+
 static struct CMUnitTest *tests;
 static int *lines;
 static size_t count;
@@ -35,9 +37,20 @@ static void keep(const char *patterns)
     count = kept;
 }
 
+/* Draws an order by a seed, so that a test is seen which lives on what another one left (Knuth's shuffle). */
+static void shuffle(uint64_t seed)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)(random_uniform(seed, 0, i) * (double)i);
+        struct CMUnitTest t = tests[j];
+        tests[j] = tests[i - 1], tests[i - 1] = t;
+    }
+}
+
 int test_run(CMFixtureFunction begin, CMFixtureFunction end)
 {
     if (getenv("CMOCKA_FILTER")) keep(getenv("CMOCKA_FILTER"));
+    if (getenv("TROTTER_SHUFFLE")) shuffle(strtoull(getenv("TROTTER_SHUFFLE"), NULL, 10));
     return _cmocka_run_group_tests(program_invocation_short_name, tests, count, begin, end);
 }
 

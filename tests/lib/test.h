@@ -23,7 +23,7 @@
 void test_add(const struct CMUnitTest *t, int line);
 
 /* Runs the tests between `begin` and `end` (either may be NULL) and returns how many failed. CMOCKA_FILTER has patterns
- * (*, ?) of the names of those that run, with commas between. */
+ * (*, ?) of the names of those that run, with commas between; TROTTER_SHUFFLE=N draws their order by the seed N. */
 int test_run(CMFixtureFunction begin, CMFixtureFunction end);
 
 /* These are kill() for a process, and for the group of processes that one leads. The number must be a process's, or the
