@@ -12,6 +12,7 @@
 #   muon-128     Muon in two thirds of Adam's steps, d 128 (--corpus kjv, then WikiText-2)
 #   stage-64     order 2 beside order 1 at the same place of the second stage, d 64, two epochs; twenty schemes (--corpus kjv)
 #   depth        eight schemes at 1 to 12 layers; depth-64: two at 1 to 8
+#   depth-fair-64  five at 1 to 8 layers, each at its own rate at each depth, beside a control of equal time (--corpus kjv)
 #   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has; translation-64: two pairs
 #   sandwich     24 words of 16 + 16 sublayers, as sandwich-64
 #   masked       encoders of 12 layers; --glue has SST-2 and CoLA
@@ -146,6 +147,11 @@ depth-64)
     # shellcheck disable=SC2086
     study depth-64 compare --scheme rk4-layer,repeat:4 --baseline repeat:4 --layers 1,2,4,8 --by-depth --seed 621 --seeds 4 $d64 --sequence 64 --rate 4e-3 --dropout 0 \
         --epochs 2 --truncation 0 ;;
+depth-fair-64)
+    # shellcheck disable=SC2046
+    study depth-fair-64 compare --scheme transformer,heun-layer,looped:4,repeat:4,rk4-layer --baseline looped:4 --layers 1,2,4,8 --by-depth --seed 751 --seeds 6 --epochs 2 \
+        $(echo "$d64" | sed 's/warmup 400/warmup 83/') --sequence 64 --vocabulary 2000 --dropout 0 --tune --tune-rate 4e-3,5.66e-3,8e-3,1.13e-2 --tune-dropout 0 \
+        --tune-seed 750 --truncation 0 ;;
 translation-64)
     # shellcheck disable=SC2086
     study translation-64 compare --source en --target de --bpe 4000 --layers 6 $d64 --rate 4e-3 --dropout 0 --label-smoothing 0.1 --beta2 0.98 --epochs 8 \
