@@ -28,11 +28,15 @@ void system_normal(double *x, size_t count, double scale, uint64_t seed, uint64_
 void system_uniform(double *x, size_t count, double low, double high, uint64_t seed,
                     uint64_t stream);
 
-/* exponential.c: computes x (N) = phi_J(t A) v, v (N), J 0 .. 4; act writes ax (N) = A x, x not 0. norm: a bound of some
- * norm of A, or 0 where none is known. For J = 0, the exponential, x may be v. Returns the actions of A, some 19 |t| norm;
- * NaN in x where more than 2^23 steps are needed. work (3, N): scratch. */
+/* What is known of a matrix: a bound of some norm, or 0; where it is symmetric an interval that has its eigenvalues, else low = high = 0. */
+typedef struct {
+    double norm, low, high;
+} Spectrum;
+/* exponential.c: computes x (N) = phi_J(t A) v, v (N), J 0 .. 4; act writes ax (N) = A x, x not 0. For J = 0, the exponential, x may be v.
+ * Returns the actions of A, some 19 |t A|, or sqrt(40 |t A|) where A is symmetric and known to be; NaN in x where more than 2^23
+ * steps are needed. work (3, N): scratch. */
 typedef void Act(const void *context, const double *x, double *ax);
-size_t exponential_phi(size_t N, Act *act, const void *context, double norm, double t, int J,
+size_t exponential_phi(size_t N, Act *act, const void *context, Spectrum known, double t, int J,
                        const double *v, double *x, double *work);
 /* Returns the largest |x_i|; it ignores NaN. */
 double exponential_size(size_t N, const double *x);

@@ -1,6 +1,8 @@
 /* functions.c: applies functions of a derivative A to increments r.
  *
- * phi_J(c h A) r comes from exponential.c, by the action of A, which is that of derivative.c. For the stages of Rosenbrock
+ * phi_J(c h A) r comes from exponential.c, by the action of A, which is that of derivative.c. Of a linear A with a known band, or
+ * whole where its actions have taken as much in this run, the matrix is made once a run, to see whether it is symmetric and
+ * where its eigenvalues are: then that takes far fewer actions. For the stages of Rosenbrock
  * methods and W-methods (1 - c h A) x = r is solved. A is the derivative of some operators' sum at the state y where the
  * step begins, by central differences or the system's own derivative: a matrix, banded where the system says which particles see each other and
  * whole up to LU_MOST unknowns (sparsity.c), made once a step and factored once for each c;
@@ -22,12 +24,13 @@
 
 DROP(Functions, functions)
 
-enum { RESTARTS = 10, FEW = 64 };            /* FEW: unknowns of which a matrix is taken at once */
+enum { RESTARTS = 10, FEW = 64 }; /* FEW: unknowns of which a matrix is taken at once */
+enum { W_NONE, W_KEPT, W_LINEAR };
 static const double krylov_tolerance = 1e-9; /* near what differences along directions have */
 
 /* A derivative of some colours and one set. */
 typedef struct {
-    int ops, set, w; /* w: 1: it is W */
+    int ops, set, w; /* w: W_KEPT: it is W; W_LINEAR: of phi functions, with J at 0 */
     int known;       /* it is that of this step */
     int derived;     /* so is J */
     int tries;       /* the action is tried before J is taken */
@@ -37,6 +40,8 @@ typedef struct {
     Pattern pattern; /* of J, the sum over its operators; NULL where no matrix is kept */
     double *J;
     double *by_time; /* (COLOURS, N), of fields that depend on time */
+    size_t acts;     /* of the field in this run, and what is known of J, of W_LINEAR */
+    Spectrum spectrum;
 } Taken;
 
 /* The matrix 1 - c h A of stages with one derivative and one c. */
@@ -50,10 +55,10 @@ struct Functions {
     const Table *t;
     const System *s;
     size_t N, points, taken, matrices;
-    size_t probes, unspent;  /* values of fields for finding bands; those not yet counted */
-    Taken *derivative;       /* (points) room */
-    Matrix *matrix;          /* (points) room */
-    size_t *of;              /* (points): its matrix */
+    size_t probes, unspent; /* values of fields for finding bands; those not yet counted */
+    Taken *derivative;      /* (points) room */
+    Matrix *matrix;         /* (points) room */
+    size_t *of; /* (points): its matrix, or of phi functions its derivative, SIZE_MAX: none */
     double (*node)[COLOURS]; /* (points) */
     double *scratch;         /* (6 + COLOURS, N), the last COLOURS: offsets */
     double *part;            /* a J of one operator */
@@ -81,7 +86,7 @@ static int add_derivative(Functions *m, int ops, int set, int w, size_t whole, s
     for (int op = 0; op < COLOURS; op++)
         if (ops >> op & 1) a->eval[a->evals++] = (Eval){.op = op, .set = set};
     if (!(a->y = memory_new(m->N, sizeof(double)))) return ERR_MEMORY;
-    if (m->s->timed && !w && !(a->by_time = memory_new(COLOURS, m->N * sizeof(double))))
+    if (m->s->timed && w == W_NONE && !(a->by_time = memory_new(COLOURS, m->N * sizeof(double))))
         return ERR_MEMORY;
     pattern_find(&a->pattern, m->s, a->eval, which, a->evals, 1, whole, m->scratch);
     m->probes += a->pattern.probes;
@@ -105,7 +110,8 @@ static int add_point(Functions *m, size_t e, size_t whole)
         m->node[point][op] = table_double(node);
     }
     int ops = point_fields(t, p) & ~m->s->absent;
-    TRY(add_derivative(m, ops, t->eval[e].set, ops != (p->ops & ~m->s->absent), whole, &at));
+    int w = ops != (p->ops & ~m->s->absent) ? W_KEPT : W_NONE;
+    TRY(add_derivative(m, ops, t->eval[e].set, w, whole, &at));
     for (m->of[point] = 0; m->of[point] < m->matrices; m->of[point]++) {
         const Matrix *x = &m->matrix[m->of[point]];
         if (x->of == at && x->c == c) return 0;
@@ -113,6 +119,16 @@ static int add_point(Functions *m, size_t e, size_t whole)
     Matrix *x = &m->matrix[m->matrices++];
     *x = (Matrix){.of = at, .c = c};
     return factors_new(&x->factors, &m->derivative[at].pattern, 1);
+}
+
+static int add_linear(Functions *m, size_t e, size_t whole)
+{
+    const Point *p = eval_point(m->t, (int)e);
+    int ops = p->ops & ~m->s->absent;
+    size_t *at = &m->of[m->t->eval[e].point];
+    *at = SIZE_MAX;
+    if (ops == 0 || ops & ~m->s->special) return 0;
+    return add_derivative(m, ops, m->t->eval[e].set, W_LINEAR, whole, at);
 }
 
 static int make(Functions *m, size_t whole)
@@ -124,13 +140,16 @@ static int make(Functions *m, size_t whole)
     m->node = memory_new(t->points, sizeof *m->node);
     m->scratch = memory_new(6 + COLOURS, m->N * sizeof(double));
     if (!m->derivative || !m->matrix || !m->of || !m->node || !m->scratch) return ERR_MEMORY;
-    for (size_t e = 0; e < t->evals; e++)
-        if (eval_point(t, (int)e)->phi == PHI_SOLVE) TRY(add_point(m, e, whole));
+    for (size_t e = 0; e < t->evals; e++) {
+        int phi = eval_point(t, (int)e)->phi;
+        if (phi) TRY((phi == PHI_SOLVE ? add_point : add_linear)(m, e, whole));
+    }
     derivative_offsets(m->s, m->scratch, m->scratch + 6 * m->N);
     int factored = 1;
     for (size_t i = 0; i < m->taken; i++) {
         const Pattern *p = &m->derivative[i].pattern;
-        factored &= pattern_factors(p) && (p->kind != PATTERN_FULL || m->N <= FEW);
+        if (m->derivative[i].w != W_LINEAR)
+            factored &= pattern_factors(p) && (p->kind != PATTERN_FULL || m->N <= FEW);
     }
     return factored ? 0 : krylov_new(&m->krylov, m->N);
 }
@@ -166,7 +185,11 @@ void functions_begin(Functions *m)
     functions_forget(m, 1);
     for (size_t i = 0; i < m->taken; i++) {
         Taken *a = &m->derivative[i];
-        a->tries = !a->w && a->pattern.kind == PATTERN_FULL && m->N > FEW && !m->s->jacobian;
+        a->derived = a->known = 0;
+        a->acts = 0;
+        a->spectrum = (Spectrum){0};
+        a->tries =
+            a->w == W_NONE && a->pattern.kind == PATTERN_FULL && m->N > FEW && !m->s->jacobian;
     }
     m->unspent = m->probes;
 }
@@ -183,7 +206,7 @@ int functions_give(Functions *m, int ops, const Pattern *pattern, const double *
     for (size_t i = 0; i < m->taken; i++) {
         Taken *a = &m->derivative[i];
         const Pattern *own = &a->pattern;
-        if (!a->w || !a->J || a->ops != ops || own->kind != pattern->kind ||
+        if (a->w != W_KEPT || !a->J || a->ops != ops || own->kind != pattern->kind ||
             own->width != pattern->width || own->ring != pattern->ring)
             continue;
         memcpy(a->J, J, pattern_size(own) * sizeof *J);
@@ -197,14 +220,14 @@ int functions_give(Functions *m, int ops, const Pattern *pattern, const double *
 
 /* ---- derivatives ------------------------------------------------------------------------------------ */
 
-/* Computes J, operator by operator, where that was not done. */
-static void find_jacobian(Functions *m, Taken *a)
+/* Computes J, operator by operator, where that was not done; move: by these steps, or 0 where the state tells. */
+static void find_jacobian(Functions *m, Taken *a, double move)
 {
     if (a->derived) return;
     a->derived = 1;
     size_t size = pattern_size(&a->pattern);
     double scale = system_rms(m->N, a->y, NULL), *step = m->scratch + 3 * m->N;
-    for (size_t i = 0; i < m->N; i++) step[i] = lu_difference(a->y[i], scale);
+    for (size_t i = 0; i < m->N; i++) step[i] = move > 0 ? move : lu_difference(a->y[i], scale);
     memset(a->J, 0, size * sizeof *a->J);
     for (size_t k = 0; k < a->evals; k++) {
         pattern_derive(&a->pattern, m->s, &a->eval[k], a->t, step, 0, a->y, m->scratch, m->part);
@@ -275,7 +298,7 @@ static int solve_by_action(Functions *m, Matrix *matrix, double h, int restarts,
     Taken *a = &m->derivative[matrix->of];
     int eased = a->pattern.kind == PATTERN_NEAR;
     m->easing = &matrix->factors;
-    if (eased) find_jacobian(m, a);
+    if (eased) find_jacobian(m, a, 0);
     if (eased && matrix->h != h) refactor(m, matrix, h);
     m->A = (Derivative){m->s, a->ops, a->set, a->t, a->y, m->scratch + 6 * m->N, m->scratch};
     m->factor = matrix->c * h;
@@ -313,9 +336,38 @@ static void solve(Functions *m, int point, double t, double h, const double *y, 
         a->tries = 0;
     }
     form(m, point, h, r, x);
-    find_jacobian(m, a);
+    find_jacobian(m, a, 0);
     if (matrix->h != h) refactor(m, matrix, h);
     factors_solve(&matrix->factors, x);
+}
+
+/* ---- phi functions ---------------------------------------------------------------------------------- */
+
+/* Finds what is known of a linear A from its matrix, once that costs no more than the actions so far, or little. */
+static void find_spectrum(Functions *m, Taken *a)
+{
+    const Pattern *p = &a->pattern;
+    if (a->known || !pattern_factors(p) || (p->kind == PATTERN_FULL && a->acts < p->N)) return;
+    Spectrum x = {0};
+    a->known = 1;
+    memset(a->y, 0, m->N * sizeof *a->y);
+    find_jacobian(m, a, 1);
+    if (pattern_symmetric(p, a->J, &x.low, &x.high)) a->spectrum = x;
+}
+
+/* Computes k = phi_J(c h A) r, not yet by h. */
+static void apply_phi(Functions *m, const Eval *e, double t, double h, const double *y,
+                      const double *r, double *k)
+{
+    const Point *p = &m->t->point[e->point];
+    size_t N = m->N, of = m->of[e->point];
+    Taken *a = of < SIZE_MAX ? &m->derivative[of] : NULL;
+    if (a) find_spectrum(m, a);
+    m->A = (Derivative){m->s, p->ops, e->set, t, y, m->scratch + 6 * N, m->scratch + 3 * N};
+    size_t acts = exponential_phi(N, derivative_act, &m->A, a ? a->spectrum : (Spectrum){0},
+                                  table_double(p->scale) * h, p->phi - 1, r, k, m->scratch);
+    m->count += derivative_evals(&m->A) * acts;
+    if (a) a->acts += acts;
 }
 
 size_t functions_apply(Functions *m, const Eval *e, double t, double h, const double *y,
@@ -329,10 +381,7 @@ size_t functions_apply(Functions *m, const Eval *e, double t, double h, const do
         solve(m, e->point, t, h, y, r, k);
         m->failed = isfinite(r[0]) && !isfinite(k[0]);
     } else {
-        m->A = (Derivative){m->s, p->ops, e->set, t, y, m->scratch + 6 * N, m->scratch + 3 * N};
-        m->count += derivative_evals(&m->A) * exponential_phi(N, derivative_act, &m->A, 0,
-                                                              table_double(p->scale) * h,
-                                                              p->phi - 1, r, k, m->scratch);
+        apply_phi(m, e, t, h, y, r, k);
     }
     for (size_t i = 0; i < N; i++) k[i] /= h;
     return m->count;

@@ -75,6 +75,8 @@ size_t pattern_row(const Pattern *p, size_t c, size_t k);
 void pattern_derive(const Pattern *p, const System *s, const Eval *e, double t, const double *step,
                     int sided, double *y, double *work, double *J);
 size_t pattern_calls(const Pattern *p, const System *s, int sided);
+/* Returns whether J is symmetric, but for rounding, and then an interval that has its eigenvalues. */
+int pattern_symmetric(const Pattern *p, const double *J, double *low, double *high);
 /* Computes Jx = J x, (N) each. */
 void pattern_multiply(const Pattern *p, const double *J, const double *x, double *Jx);
 

@@ -14,6 +14,8 @@
  * those at fixed distances, for which the order as numbered is as narrow as any; only on a ring it is not (lu.c). */
 #include "ode/step/linear.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "ode/field/system.h"
@@ -170,6 +172,39 @@ void pattern_derive(const Pattern *p, const System *s, const Eval *e, double t, 
             }
         }
     }
+}
+
+/* Returns row k of column c and entry (row, column), or 0 for no row, of J. */
+static size_t entry_of(const Pattern *p, const double *J, size_t c, size_t k, double *entry)
+{
+    size_t r = pattern_row(p, c, k),
+           at = p->kind == PATTERN_FULL ? r * p->N + c : c * pattern_rows(p) + k;
+    *entry = r < p->N ? J[at] : 0;
+    return r;
+}
+
+/* The interval is that of the circles of Gershgorin 1931. What rounding leaves of an asymmetry moves eigenvalues as little as rounding
+ * does. */
+int pattern_symmetric(const Pattern *p, const double *J, double *low, double *high)
+{
+    size_t rows = pattern_rows(p);
+    double entry, other, norm = 0, unlike = 0;
+    *low = INFINITY, *high = -INFINITY;
+    for (size_t c = 0; c < p->N; c++) {
+        double middle = 0, around = 0;
+        for (size_t k = 0; k < rows; k++) {
+            size_t r = entry_of(p, J, c, k, &entry);
+            entry_of(p, J, r % p->N, p->kind == PATTERN_FULL ? c : rows - 1 - k, &other);
+            if (r == c) middle = entry;
+            if (r != c) around += fabs(entry);
+            if (!isfinite(entry)) return 0;
+            if (r < p->N) unlike = fmax(unlike, fabs(entry - other));
+        }
+        *low = fmin(*low, middle - around);
+        *high = fmax(*high, middle + around);
+        norm = fmax(norm, fabs(middle) + around);
+    }
+    return unlike <= 8 * DBL_EPSILON * norm;
 }
 
 void pattern_multiply(const Pattern *p, const double *J, const double *x, double *Jx)

@@ -229,8 +229,8 @@ SYSTEM_FLOW(exchange_flow)
 {
     Exchange e = exchange_open(s, y);
     double *work = work_of(s);
-    exponential_phi(s->n, exchange_act, &e, exchange_norm(&e, work), h, 0, e.cells.z, e.cells.z,
-                    work);
+    exponential_phi(s->n, exchange_act, &e, (Spectrum){exchange_norm(&e, work)}, h, 0, e.cells.z,
+                    e.cells.z, work);
     for (size_t i = 0; i < s->n; i++) y[3 * i + 2] = e.cells.z[e.cells.place[i]];
 }
 

@@ -67,7 +67,7 @@ static void act(const void *matrix, const double *x, double *ax)
 static void exp_apply(const System *s, int which, double t, double *y)
 {
     Matrix m = {size(s), matrix(s, which)};
-    exponential_phi(m.N, act, &m, norm_inf(m.N, m.A), t, 0, y, y, matrix(s, MATRICES));
+    exponential_phi(m.N, act, &m, (Spectrum){norm_inf(m.N, m.A)}, t, 0, y, y, matrix(s, MATRICES));
 }
 
 /* Defines the field of a matrix and its flow. */

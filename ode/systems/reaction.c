@@ -84,7 +84,8 @@ static void diffuse_act(const void *system, const double *u, double *du)
 /* |F| <= 4 D. */
 SYSTEM_FLOW(diffuse_flow)
 {
-    exponential_phi(s->n * s->d, diffuse_act, s, 4 * diffusion, h, 0, y, y, s->param + 2 * s->d);
+    exponential_phi(s->n * s->d, diffuse_act, s, (Spectrum){4 * diffusion}, h, 0, y, y,
+                    s->param + 2 * s->d);
 }
 
 /* Starts with a smooth wave a species: rough data would blow up backwards in time. */

@@ -234,7 +234,7 @@ static void carry_on(Share p, double h, double *u)
                 (Shifted){.a = speed(p.s), .spread = spread, .carry = p.G / (2 * dx)}, h, u);
         return;
     }
-    exponential_phi(p.s->n, act, &p, norm, h, 0, u, u, p.s->param + OPTIONS + p.s->n);
+    exponential_phi(p.s->n, act, &p, (Spectrum){norm}, h, 0, u, u, p.s->param + OPTIONS + p.s->n);
 }
 
 SYSTEM_FIELD(diffuse)

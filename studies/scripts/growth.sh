@@ -54,7 +54,7 @@ if part solve; then
     row 'particles of a softmax' 128 '"$trotter" solve --system-file attend.txt --particles SIZE --scheme rk4 --h 0.125 --csv'
     row 'particles of the built-in `attention`' 256 '"$trotter" solve --system attention --particles SIZE --scheme rk4 --h 0.125 --csv'
     row 'cells of heat by `ros2`' 128 '"$trotter" order --system heat --scheme ros2 --particles SIZE --halvings 4 --summary'
-    row 'cells of heat by `etd-rk2`' 16 '"$trotter" order --system heat --scheme etd-rk2 --particles SIZE --halvings 4 --summary'
+    row 'cells of heat by `etd-rk2`' 64 '"$trotter" order --system heat --scheme etd-rk2 --particles SIZE --halvings 4 --summary'
 fi
 # stages S: a form of S stages over H, all of whose weights are free
 stages() { awk -v s="$1" 'BEGIN {

@@ -229,7 +229,7 @@ static void times(const void *z, const double *x, double *zx)
 static double scalar_phi(double z, double t, int J, double v)
 {
     double x, work[3];
-    exponential_phi(1, times, &z, 0, t, J, &v, &x, work);
+    exponential_phi(1, times, &z, (Spectrum){0}, t, J, &v, &x, work);
     return x;
 }
 
@@ -299,8 +299,8 @@ TEST(test_dense)
         }
         for (int J = 0; J < FUNCTIONS; J++) {
             m.acts = 0;
-            size_t acts =
-                exponential_phi(SIZE, dense_act, &m, 1.5 * size[k] * (J % 2), 1, J, v, x, work);
+            size_t acts = exponential_phi(SIZE, dense_act, &m, (Spectrum){1.5 * size[k] * (J % 2)},
+                                          1, J, v, x, work);
             assert_int_equal(acts, m.acts);
             dense_phi(&m, J, v, y);
             assert_true(distance(x, y, SIZE) <= 1e-13);
@@ -312,6 +312,113 @@ TEST(test_dense)
             }
             memcpy(before, x, sizeof x);
         }
+    }
+}
+
+/* ---- symmetric matrices ------------------------------------------------------------------------------ */
+
+enum { CELLS = 50 };
+
+/* The matrix of second differences, whose eigenvectors are sines, so that phi_J of it is known. */
+static void cells_act(const void *acts, const double *x, double *ax)
+{
+    ++*(size_t *)acts;
+    for (int i = 0; i < CELLS; i++)
+        ax[i] = (i ? x[i - 1] : 0) - 2 * x[i] + (i + 1 < CELLS ? x[i + 1] : 0);
+}
+
+static long double exact_phi(long double z, int J)
+{
+    long double factorial = tgammal(J + 1), term = 1 / factorial, sum = term, x = expl(z);
+    for (int k = 1; k < 60; k++) sum += term *= z / (k + J);
+    if (fabsl(z) < 4) return sum;
+    for (int j = 0; j < J; j++) x = (x - 1 / tgammal(j + 1)) / z;
+    return x;
+}
+
+static void cells_phi(double t, int J, const double *v, double *out)
+{
+    const long double step = acosl(-1) / (CELLS + 1);
+    long double x[CELLS] = {0};
+    for (int k = 1; k <= CELLS; k++) {
+        long double part = 0, half = sinl(k * step / 2);
+        for (int i = 1; i <= CELLS; i++) part += v[i - 1] * sinl(k * i * step);
+        part *= 2.0L / (CELLS + 1) * exact_phi(-4 * t * half * half, J);
+        for (int i = 1; i <= CELLS; i++) x[i - 1] += part * sinl(k * i * step);
+    }
+    for (int i = 0; i < CELLS; i++) out[i] = (double)x[i];
+}
+
+/* Computes x = phi_J(t A) v; returns its error, relative to it, and *acts. */
+static double cells_error(Spectrum told, double t, int J, const double *v, size_t *acts)
+{
+    double x[CELLS], exact[CELLS], work[3 * CELLS];
+    size_t counted_acts = 0;
+    *acts = exponential_phi(CELLS, cells_act, &counted_acts, told, t, J, v, x, work);
+    assert_int_equal(*acts, counted_acts);
+    cells_phi(t, J, v, exact);
+    return relative_distance(x, exact, CELLS);
+}
+
+/* Where the eigenvalues are known to lie in an interval, sqrt(40 |t A|) products take the place of 19 |t A|, to as many digits.
+ * The controls have an interval that lacks some eigenvalues, and a vector of which so little is left that rounding would show. */
+TEST(test_symmetric)
+{
+    const Spectrum none = {0}, told = {.low = -4}, wrong = {.low = -3},
+                   loose = {.low = -5, .high = 1e-3};
+    double v[CELLS], rough[CELLS];
+    for (int i = 0; i < CELLS; i++) {
+        v[i] = random_normal(3, 0, (uint64_t)i) + 1;
+        rough[i] = sin(CELLS * acos(-1) * (i + 1) / (CELLS + 1));
+    }
+    for (int k = 0; k < 3; k++)
+        for (int J = 0; J < FUNCTIONS; J++) {
+            static const double times[] = {5, 60, 700};
+            double t = times[k];
+            size_t plain, few, same;
+            assert_true(cells_error(none, t, J, v, &plain) <= 1e-13);
+            assert_true(cells_error(told, t, J, v, &few) <= 2e-14);
+            assert_true(few <= sqrt(40 * 4 * t) + 10 && few < plain / 3);
+            assert_true(cells_error(loose, t, J, v, &same) <= 2e-14);
+            if (k > 0) assert_false(cells_error(wrong, t, J, v, &same) <= 1e-6);
+            assert_true(cells_error(told, 1, J, v, &few) <= 1e-15 * 4);
+            cells_error(none, 1, J, v, &same);
+            assert_int_equal(few, same);
+        }
+    size_t plain, both;
+    double error = cells_error(none, 60, 0, rough, &plain);
+    assert_true(cells_error(told, 60, 0, rough, &both) == error);
+    assert_true(both > plain);
+}
+
+/* Computes y (50) after three steps of etd-rk2; returns the evaluations. */
+static size_t walk_grid(const char *line, const char *F, double *y)
+{
+    OWN_TABLE *t = frozen("etd-rk2");
+    OWN_SYSTEM *base = read_system(
+        formed("system a\nn 50\n%sF = %s\nG = y*(1 - y)\ninitial = sin(pi*i/51)\n", line, F), 0, 0);
+    System s = counting(base);
+    assert_int_equal(base->special, 1 << OP_F);
+    s.special = base->special;
+    walk_counted(t, &s, 0.05, 3, y);
+    return counted;
+}
+
+/* Linear fields are found to be symmetric, as bands and as whole matrices, with the states of fields that hardly differ and are not. */
+TEST(test_symmetric_fields)
+{
+    static const struct {
+        const char *line, *F, *other;
+    } cases[] = {
+        {"", "2500*(y[i+1] - 2*y + y[i-1])", "2500*(y[i+1]*(1 + 1e-11) - 2*y + y[i-1])"},
+        {"ring\n", "2500*(y[i+1] - 2*y + y[i-1])", "2500*(y[i+1]*(1 + 1e-11) - 2*y + y[i-1])"},
+        {"", "mean 500000*exp(-(i - j)^2)*(z - y)",
+         "mean 500000*exp(-(i - j)^2 + 1e-11*i)*(z - y)"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double y[50], other[50];
+        size_t few = walk_grid(cases[k].line, cases[k].F, y);
+        assert_true(few < walk_grid(cases[k].line, cases[k].other, other) / 4);
+        assert_true(relative_distance(y, other, 50) <= 1e-8);
     }
 }
 
