@@ -70,8 +70,6 @@ static const char *directory(const Command *c, const Options *o)
     return !c->one_file && options_known(o, "out") ? options_text(o, "out") : NULL;
 }
 
-static int waiting_is_ours; /* start.h */
-
 /* Returns the number of threads that are asked for by the option or by the environment. */
 static size_t threads_asked(const Options *o)
 {
@@ -118,7 +116,7 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
     plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
     catch_stop(c->saves);
     progress_faster(c->faster);
-    if (waiting_is_ours) waiting_begin((int)threads_of(o));
+    if (command_setting) waiting_begin((int)threads_of(o));
     int code = c->run(o);
     dir =
         directory(c, o); /* a study that has its files does not fail where only this record fails */
@@ -182,7 +180,7 @@ static int run_named(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    waiting_is_ours = start_restore();
+    command_setting = start_restore();
     screen_begin();
     gsl_set_error_handler_off(); /* GSL returns codes on failure instead; its own handler aborts */
     signal(SIGPIPE, SIG_IGN);    /* a failed write, which close_stdout reports */

@@ -15,15 +15,20 @@
 
 #include "kernels/cpu/cpu_tile.h"
 
+/* oneDNN compiles its kernels where the first product asks for them, which takes as long as some 30,000 products below SMALL. OpenBLAS
+ * does these, but for a row or two, as of generation, for which it is slow. */
+enum { SMALL = 16384, FEW_ROWS = 4 };
+
 /* Calls the library once, for one thread. oneDNN allocates working memory; where it gets none, OpenBLAS, which has its
  * memory from the start, does the product. */
 static inline void gemm_one(int ta, int tb, size_t m, size_t n, size_t k, real alpha, const real *A,
                             size_t lda, const real *B, size_t ldb, real beta, real *C, size_t ldc)
 {
 #if defined HAVE_DNNL && !defined PRECISION_f64
-    if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)k,
-                   alpha, A, (dnnl_dim_t)lda, B, (dnnl_dim_t)ldb, beta, C,
-                   (dnnl_dim_t)ldc) == dnnl_success)
+    int small = m >= FEW_ROWS && m * n * k < SMALL;
+    if (!small && dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n,
+                             (dnnl_dim_t)k, alpha, A, (dnnl_dim_t)lda, B, (dnnl_dim_t)ldb, beta, C,
+                             (dnnl_dim_t)ldc) == dnnl_success)
         return;
 #endif
     GEMM(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m,

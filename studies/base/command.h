@@ -54,6 +54,9 @@ extern volatile int command_stop;
 /* Sets the error ERR_INTERRUPTED, whose words say that the same command goes on from here, and returns it. */
 int command_interrupted(void);
 
+/* A variable of the environment, NAME=VALUE, with which another of its commands begins faster (start.h), or NULL: main sets it. */
+extern const char *command_setting;
+
 /* Returns the path of this program, for running another of its commands; borrowed. */
 const char *command_program(void);
 

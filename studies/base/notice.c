@@ -21,6 +21,8 @@ int command_interrupted(void)
     return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
 }
 
+const char *command_setting;
+
 const char *command_program(void)
 {
     static char path[PATH_MAX];

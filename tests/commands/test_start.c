@@ -173,6 +173,35 @@ TEST(too_many_threads_are_told)
     assert_int_equal(warnings(), 0);
 }
 
+/* The dynamic linker says what it begins. A study starts itself again, to set how threads wait; each of its runs begins with that. */
+TEST(runs_start_once)
+{
+    unsetenv("OMP_NUM_THREADS");
+    shell(
+        "rm -rf study; LD_DEBUG=files LD_DEBUG_OUTPUT=began %s compare --system linear --corpus text "
+        "--scheme euler,heun --seeds 2 --truncation 0 --epochs 1 --max-steps 2 --width 16 --inner 32 "
+        "--heads 2 --sequence 16 --batch-tokens 256 --out study; "
+        "ls study/runs; grep -h 'calling preinit: .*trotter$' began.* | wc -l",
+        program);
+    if (!strstr(out, "\n6\n")) fail_msg("4 runs: %s", out);
+}
+
+/* oneDNN writes each kernel that it compiles to a file if asked to. Small products do without; others are the control. */
+TEST(small_products_compile_nothing)
+{
+    for (int wide = 0; wide < 2; wide++) {
+        shell(
+            "rm -rf small dnnl_dump*; DNNL_JIT_DUMP=1 %s train --corpus text --untested --epochs 1 --max-steps 1 "
+            "--width %d --inner 16 --heads 2 --sequence 8 --batch-tokens 64 --vocabulary 20 --out small; ls "
+            "dnnl_dump* | wc -l",
+            program, wide ? 64 : 8);
+        int there = strcmp(out, "0\n") != 0;
+        if (wide && !there) print_message("# SKIP this build has no oneDNN\n");
+        if (wide && !there) skip();
+        if (there != wide) fail_msg("width %d: %s", wide ? 64 : 8, out);
+    }
+}
+
 /* Writes a text; leaves the environment of a user who has not said how threads wait. */
 static int begin(void **state)
 {

@@ -150,11 +150,11 @@ static void start(int count, char **arguments, char **environment)
 __attribute__((section(".preinit_array"), used)) static void (*const entry)(int, char **,
                                                                             char **) = start;
 
-int start_restore(void)
+const char *start_restore(void)
 {
     const char *spins = getenv(NAME);
     int own = spins && strcmp(spins, SPINS) == 0;
     if (own) unsetenv(NAME);
     for (int i = 0; i < 3 && hidden[i]; i++) putenv(hidden[i]);
-    return own;
+    return own ? NAME "=" SPINS : NULL;
 }

@@ -85,7 +85,8 @@ static void hold_stops(int on)
 /* Turns the child into the program. It has its own process group, as a Ctrl-C comes to the parent first and is passed
  * on once; the end of the parent stops it as an interrupt does. It calls only what may follow a fork. It is the
  * parent's program, even if a new one was built over it since: the parent's file then has no name any more. */
-static void become(char *const argv[], const char *program, pid_t parent, const Lease *claim)
+static void become(char *const argv[], char *const environment[], const char *program, pid_t parent,
+                   const Lease *claim)
 {
     signal(SIGINT, SIG_DFL); /* the handlers only take notes, which exec would wipe out */
     signal(SIGTERM, SIG_DFL);
@@ -96,8 +97,8 @@ static void become(char *const argv[], const char *program, pid_t parent, const 
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     lease_pass(claim);
     hold_stops(0);
-    if (getppid() == parent) execv(program, argv);
-    if (getppid() == parent) execv("/proc/self/exe", argv);
+    if (getppid() == parent) execve(program, argv, environment);
+    if (getppid() == parent) execve("/proc/self/exe", argv, environment);
     _exit(127);
 }
 
@@ -106,9 +107,15 @@ static int spawn(char *const argv[], const Lease *claim, pid_t *child)
     const char *program = command_program();
     ranks_forget(); /* the child trains alone, whoever started us */
     pid_t parent = getpid();
+    size_t n = 0;
+    while (environ[n]) n++;
+    SCOPED(memory_drop) char **with = memory_new(n + 2, sizeof *with);
+    if (!with) return ERR_MEMORY;
+    memcpy(with, environ, n * sizeof *with);
+    with[n] = (char *)command_setting; /* or NULL */
     hold_stops(1);
     *child = fork();
-    if (*child == 0) become(argv, program, parent, claim);
+    if (*child == 0) become(argv, with, program, parent, claim);
     hold_stops(0);
     return *child < 0 ? error_set(ERR_SYSTEM, "%s: %s", program, strerror(errno)) : 0;
 }
