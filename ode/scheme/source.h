@@ -86,7 +86,5 @@ void reader_skip_argument(Reader *r);
  * one token. */
 int reader_assign(Reader *r);
 Variable *reader_find(const Reader *r, const char *name);
-/* Sets a name's value, which is moved from v. */
-int reader_set(Reader *r, const char *name, Value *v, size_t line, size_t unread);
 
 #endif

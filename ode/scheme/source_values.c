@@ -351,16 +351,6 @@ static int make_variable(Reader *r, const char *name, Variable **out)
     return 0;
 }
 
-int reader_set(Reader *r, const char *name, Value *v, size_t line, size_t unread_line)
-{
-    Variable *x;
-    TRY(make_variable(r, name, &x));
-    value_move(&x->v, v);
-    x->line = line;
-    x->unread = unread_line;
-    return 0;
-}
-
 /* ---- expressions ------------------------------------------------------------------------------------- */
 
 static int read_power(Reader *r, Value *v);
@@ -512,18 +502,6 @@ int reader_expression(Reader *r, Value *v)
     return code;
 }
 
-/* Reads what stands within parentheses or brackets, where lines may end; matrix: as the entries of one. */
-static int read_inside(Reader *r, int matrix, int (*read)(Reader *r, Value *v), Value *v)
-{
-    int nest = r->nest, before = r->matrix;
-    r->nest = nest + 1;
-    r->matrix = matrix;
-    int code = read(r, v);
-    r->nest = nest;
-    r->matrix = before;
-    return code;
-}
-
 static size_t numbers(const Value *v)
 {
     size_t n = 1;
@@ -564,21 +542,6 @@ static int read_items(Reader *r, Value *v, int close)
     if (!item) return ERR_MEMORY;
     value_move(item, &first);
     return 0;
-}
-
-static int read_parentheses(Reader *r, Value *v)
-{
-    return read_items(r, v, ')');
-}
-
-static int read_brackets(Reader *r, Value *v)
-{
-    return read_items(r, v, ']');
-}
-
-static int read_braces(Reader *r, Value *v)
-{
-    return read_items(r, v, '}');
 }
 
 /* Reads "0 0; 1//2 0" to the bracket: rows end with ';' or a line, entries with blanks or commas. One row, or one column,
@@ -685,6 +648,21 @@ static int read_arguments(Reader *r, Value *v)
     return 0;
 }
 
+/* Reads what stands within parentheses or brackets, where lines may end: a matrix, arguments, or items up to the sign `what`. */
+enum { INSIDE_MATRIX, INSIDE_ARGUMENTS };
+static int read_inside(Reader *r, int what, Value *v)
+{
+    int nest = r->nest, before = r->matrix;
+    r->nest = nest + 1;
+    r->matrix = what == INSIDE_MATRIX;
+    int code = what == INSIDE_MATRIX      ? read_matrix(r, v)
+               : what == INSIDE_ARGUMENTS ? read_arguments(r, v)
+                                          : read_items(r, v, what);
+    r->nest = nest;
+    r->matrix = before;
+    return code;
+}
+
 /* Makes zeros(6), zeros(6, 6) of the numbers in v. */
 static int make_zeros(Reader *r, Value *v)
 {
@@ -719,7 +697,7 @@ static int read_call(Reader *r, const Token *name, Value *v)
         r->at = open;
         return unread(r);
     }
-    TRY(read_inside(r, 0, read_arguments, &list));
+    TRY(read_inside(r, INSIDE_ARGUMENTS, &list));
     if (zeros) TRY(make_zeros(r, &list));
     if (zeros) {
         value_move(v, &list);
@@ -743,11 +721,6 @@ static int place(const Reader *r, const Value *list, const Value *index, size_t 
     if (i < 0 || i >= SOURCE_LONGEST) return SOURCE_UNREAD;
     *at = (size_t)i;
     return 0;
-}
-
-static int read_indices(Reader *r, Value *v)
-{
-    return read_items(r, v, ']');
 }
 
 /* Puts an item of a list in its place. */
@@ -784,7 +757,7 @@ static int read_entry(Reader *r, Value *v)
         return 0;
     }
     r->at++;
-    TRY(read_inside(r, 0, read_indices, &index));
+    TRY(read_inside(r, ']', &index));
     for (size_t i = 0; i < index.n; i++) TRY(take_item(r, v, &index.item[i]));
     return 0;
 }
@@ -813,7 +786,7 @@ static int read_named(Reader *r, Value *v)
     int typed = !x && r->language == SOURCE_JULIA && LISTED(t, wrappers); /* T[0 0; 1 0] */
     if (typed && next->kind == '[' && !next->spaced) {
         r->at++;
-        return read_inside(r, 1, read_matrix, v);
+        return read_inside(r, INSIDE_MATRIX, v);
     }
     if (!x) return unread(r);
     r->work += SOURCE_COPY * numbers(&x->v);
@@ -825,7 +798,7 @@ static int read_named(Reader *r, Value *v)
            r->token[r->at + 2].kind == '(') {
         VALUE(none);
         r->at += 3;
-        TRY(read_inside(r, 0, read_arguments, &none));
+        TRY(read_inside(r, INSIDE_ARGUMENTS, &none));
     }
     return 0;
 }
@@ -854,12 +827,8 @@ static int read_primary(Reader *r, Value *v)
     if (t->kind != '(' && t->kind != '[' && (t->kind != '{' || r->language != SOURCE_C))
         return unread(r);
     r->at++;
-    return read_inside(r, matrix,
-                       matrix           ? read_matrix
-                       : t->kind == '(' ? read_parentheses
-                       : t->kind == '[' ? read_brackets
-                                        : read_braces,
-                       v);
+    int close = t->kind == '(' ? ')' : t->kind == '[' ? ']' : '}';
+    return read_inside(r, matrix ? INSIDE_MATRIX : close, v);
 }
 
 static int read_power(Reader *r, Value *v)
@@ -902,7 +871,7 @@ static int read_target(Reader *r, Target *to)
     while (r->token[r->at].kind == '[') {
         VALUE(index);
         size_t open = r->at++;
-        int code = read_inside(r, 0, read_indices, &index);
+        int code = read_inside(r, ']', &index);
         if (code < 0) return code;
         if (code == SOURCE_UNREAD) { /* A[2, 1:3] */
             to->unread = 1;
@@ -962,15 +931,20 @@ static int assign(Reader *r, Target *to)
     if (code == 0 && !ends(r)) r->stuck = r->at, code = SOURCE_UNREAD;
     if (to->unread && !declared) code = SOURCE_UNREAD;
     if (code == 0 && to->index.n && !declared) code = set_entry(r, to, &v, line);
+    Variable *x;
     if (code == SOURCE_UNREAD) {
         size_t at = r->token[r->stuck].line;
-        Variable *x;
         r->at = behind;
         TRY(make_variable(r, to->name, &x));
         if (!x->unread || !(to->index.n || to->unread)) x->unread = at;
         return 0;
     }
-    return to->index.n && !declared ? code : reader_set(r, to->name, &v, line, 0);
+    if (to->index.n && !declared) return code;
+    TRY(make_variable(r, to->name, &x));
+    value_move(&x->v, &v);
+    x->line = line;
+    x->unread = 0;
+    return 0;
 }
 
 static void target_free(Target *to)
