@@ -23,7 +23,7 @@ static const double power_enough = 1e-6;
 
 typedef struct {
     const System *s; /* system of the first n tokens */
-    size_t N, d;
+    size_t N;
     size_t block;          /* coordinates of a diagonal block; the columns behind it are zero */
     int colours;           /* operators to study: 1 where L is the field */
     double *work;          /* (4, N) */
@@ -130,7 +130,6 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
     f->pin = layer;
     Columns c = {.s = layer_field ? &f->layer : &f->mean,
                  .N = n * d,
-                 .d = d,
                  .block = causal ? d : n * d,
                  .colours = layer_field ? 1 : u->colours};
     out->block = c.block;

@@ -52,7 +52,7 @@ struct Beam {
     BeamConfig c;
     Decoding **d; /* (1 + c.others) */
     int pairs;
-    size_t V, rows, ask,
+    size_t rows, ask,
         ends;      /* ask: most tokens of decoding_best; ends: most finished of a sentence */
     Live *live[2]; /* (rows) for this step and the next */
     size_t count[2];
@@ -207,7 +207,6 @@ int beam_new(Model *m, const BeamConfig *config, Beam **out)
     if (!b) return ERR_MEMORY;
     b->c = *config;
     b->pairs = model_plan(m)->sides > 1;
-    b->V = model_config(m)->vocab;
     b->rows = config->beam * config->sentences;
     b->ask = ask_for(m, config);
     b->ends = 2 * config->beam - 1;

@@ -63,7 +63,8 @@ static int value_of(const json_t *config, const char *key, char out[NAME])
     return text_of(find_value(config, key), out);
 }
 
-int foreign_true(const json_t *config, const char *key)
+/* Returns whether a key of config.json is true. */
+static int is_true(const json_t *config, const char *key)
 {
     return json_is_true(json_object_get(config, key));
 }
@@ -145,7 +146,7 @@ static int take_setting(Foreign *f, const FamilySetting *s)
 int foreign_has_bias(const Foreign *f, int kind)
 {
     const char *is = family_bias(f->family, kind);
-    return strcmp(is, "true") == 0 || (strcmp(is, "false") != 0 && foreign_true(f->config, is));
+    return strcmp(is, "true") == 0 || (strcmp(is, "false") != 0 && is_true(f->config, is));
 }
 
 /* Says which biases there are: the model has no others, so that it is of the family after a training too. */
@@ -204,7 +205,7 @@ static int has_window(const Foreign *f, size_t layer)
     const char *on = f->family->window;
     const json_t *types = json_object_get(f->config, "layer_types");
     int may_use = strcmp(on, USE_WINDOW) == 0;
-    if (may_use && !foreign_true(f->config, on)) return 0;
+    if (may_use && !is_true(f->config, on)) return 0;
     if (json_is_array(types))
         return json_string_value(json_array_get(types, layer)) &&
                strcmp(json_string_value(json_array_get(types, layer)), "sliding_attention") == 0;

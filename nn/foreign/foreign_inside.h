@@ -45,8 +45,6 @@ int foreign_path(const char *dir, const char *name, char out[PATH]);
 int foreign_json(const char *file, json_t **out);
 /* Reads config.json: the family, its settings and layers. ERR_INPUT, naming the key. */
 int foreign_config(Foreign *f);
-/* Returns whether a key of config.json is true. */
-int foreign_true(const json_t *config, const char *key);
 /* Returns whether the model has biases of a kind (family.h). */
 int foreign_has_bias(const Foreign *f, int kind);
 

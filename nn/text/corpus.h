@@ -27,10 +27,8 @@
 int read_text(const char *file, char **bytes, size_t *count);
 int read_raw(const char *file, char **bytes, size_t *count);
 
-/* text_line: the file's line at a place of a text; text_no_nul: 0, or ERR_INPUT where a text has a NUL byte; text_check: 0, or
- * ERR_INPUT where it is not as read_text has it. */
+/* text_line: the file's line at a place of a text; text_check: 0, or ERR_INPUT where it is not as read_text has it. */
 size_t text_line(const BpeText *t, const char *at);
-int text_no_nul(const BpeText *t);
 int text_check(const BpeText *t);
 
 /* Reads a text by name, as read_text does. "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are inside
@@ -86,8 +84,8 @@ int vocab_build(const BpeText *text, size_t texts, int level, size_t limit, int 
 int vocab_append(Vocab *v, const char *const *word, size_t n);
 /* Makes a vocabulary of <eos>, then the prefix followed by 1, 2, .. n - 1. */
 int vocab_numbered(const char *prefix, size_t n, Vocab *v);
-/* Reads V of a name "NAME:V", `usual` for "NAME". Else, or outside least .. most < 10^7: ERR_INPUT. */
-int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V);
+/* Reads V of a name "NAME:V", `usual` for "NAME". Else, or outside 2 .. most < 10^7: ERR_INPUT. */
+int vocab_number(const char *name, size_t usual, size_t most, size_t *V);
 
 /* ---- markov.c ---- */
 

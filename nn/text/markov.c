@@ -141,7 +141,7 @@ int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corp
 {
     size_t V;
     SCOPED(markov_free) Markov m = {0};
-    TRY(vocab_number(name, STATES, 2, STATES_MAX, &V));
+    TRY(vocab_number(name, STATES, STATES_MAX, &V));
     TRY(markov_new(V, seed, &m));
     TRY(vocab_numbered("w", V, &c->vocab));
     for (int i = 0; i < splits; i++) {

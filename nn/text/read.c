@@ -18,7 +18,8 @@ size_t text_line(const BpeText *t, const char *at)
     return line;
 }
 
-int text_no_nul(const BpeText *t)
+/* Returns 0, or ERR_INPUT where a text has a NUL byte. */
+static int no_nul(const BpeText *t)
 {
     const char *nul = memchr(t->bytes, 0, t->count);
     if (!nul) return 0;
@@ -30,7 +31,7 @@ int read_raw(const char *file, char **bytes, size_t *count)
 {
     TRY(file_whole(file, SIZE_MAX, bytes, count));
     text_unmark(*bytes, count);
-    int code = *count ? text_no_nul(&(BpeText){file, *bytes, *count, 0})
+    int code = *count ? no_nul(&(BpeText){file, *bytes, *count, 0})
                       : error_set(ERR_INPUT, "%s is empty", file);
     if (code) *bytes = memory_free(*bytes);
     return code;
@@ -42,7 +43,7 @@ int text_check(const BpeText *t)
     const uint8_t *bad = u8_check((const uint8_t *)t->bytes, t->count);
     if (bad)
         return error_set(ERR_INPUT, "%s:%zu: not UTF-8", t->file, text_line(t, (const char *)bad));
-    TRY(text_no_nul(t));
+    TRY(no_nul(t));
     for (; (p = memchr(p, '\r', (size_t)(end - p))); p++)
         if (p + 1 < end && p[1] != '\n')
             return error_set(

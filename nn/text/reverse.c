@@ -60,7 +60,7 @@ static int draw_pairs(size_t V, uint64_t seed, const uint32_t *pi, int split, si
 int reverse_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c)
 {
     size_t V, lines = most / (LENGTH + 1) + (most % (LENGTH + 1) > 0);
-    TRY(vocab_number(name, SYMBOLS, 2, SYMBOLS_MAX, &V));
+    TRY(vocab_number(name, SYMBOLS, SYMBOLS_MAX, &V));
     SCOPED(memory_drop) uint32_t *pi = memory_new(V, sizeof *pi);
     if (!pi) return ERR_MEMORY;
     random_permutation(seed, STREAM_REVERSE, V, pi);

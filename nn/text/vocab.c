@@ -222,15 +222,15 @@ int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir)
     return v->source ? save(v->source, bpe_of_source(bpe), dir, "source-") : 0;
 }
 
-int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V)
+int vocab_number(const char *name, size_t usual, size_t most, size_t *V)
 {
     size_t proper = strcspn(name, ":"),
            n = name[proper] ? strspn(name + proper + 1, "0123456789") : 0;
     *V = name[proper] ? 0 : usual;
     if (n > 0 && n <= 7 && !name[proper + 1 + n]) *V = strtoul(name + proper + 1, NULL, 10);
-    if (*V >= least && *V <= most) return 0;
-    return error_set(ERR_INPUT, "corpus '%s': expected %.*s:V, V from %zu to %zu", name,
-                     (int)proper, name, least, most);
+    if (*V >= 2 && *V <= most) return 0;
+    return error_set(ERR_INPUT, "corpus '%s': expected %.*s:V, V from 2 to %zu", name, (int)proper,
+                     name, most);
 }
 
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes)

@@ -252,7 +252,7 @@ static void shrink(Differ *m, int order, double *last, Differentials *out)
 int differentials_find(const Forest *f, const System *s, int order, int one, Differentials *out)
 {
     Differ m;
-    *out = (Differentials){.N = s->n * s->d};
+    *out = (Differentials){0};
     if (order < 1 || order > f->max || order > ORDER_MAX)
         return error_set(ERR_MISUSE, "no elementary differentials of order %d", order);
     TRY(differ_new(&m, s, f, one));

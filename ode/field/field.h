@@ -57,8 +57,7 @@ struct System {
     /* (n, d) the state at that end where it is known, from the initial state at time 0; borrowed of context; NULL: it is
      * not. */
     const double *end;
-    double h0;  /* default coarsest step of an order study */
-    int linear; /* order may be higher than on a general system */
+    double h0; /* default coarsest step of an order study */
     /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0; SEPARABLE (table.h) */
     int special;
     int absent; /* bits of operators that are 0 everywhere, as no rule gives them: nothing to evaluate */
@@ -246,7 +245,6 @@ int complex_flow(ComplexField *c, int set, double re, double im, double h, doubl
  * With `one` F stands for F + G, and trees with a G are left out. accuracy: relative RMS change of the order's
  * values by the last shrinking. Caller: differentials_free. */
 typedef struct {
-    size_t N;
     double *value;
     double accuracy;
 } Differentials;

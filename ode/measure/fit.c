@@ -50,22 +50,20 @@ void fit_range(const FitPoint *p, size_t n, size_t *first, size_t *end)
     for (*first = *end; *first > 0 && fit_usable(&p[*first - 1]); --*first) continue;
 }
 
-/* Subtracts from x (n) its projection on u (n); returns the new x . x. */
-static double project(size_t n, double *x, const double *u)
+/* Subtracts from x (n) its projection on u (n). */
+static void project(size_t n, double *x, const double *u)
 {
-    double xu = 0, uu = 0, xx = 0;
+    double xu = 0, uu = 0;
     for (size_t i = 0; i < n; i++) xu += x[i] * u[i], uu += u[i] * u[i];
-    for (size_t i = 0; i < n; i++) x[i] -= xu / uu * u[i], xx += x[i] * x[i];
-    return xx;
+    for (size_t i = 0; i < n; i++) x[i] -= xu / uu * u[i];
 }
 
-/* Subtracts from x (n) its mean, and returns the mean. */
-static double centre(size_t n, double *x)
+/* Subtracts from x (n) its mean. */
+static void centre(size_t n, double *x)
 {
     double mean = 0;
     for (size_t i = 0; i < n; i++) mean += x[i] / (double)n;
     for (size_t i = 0; i < n; i++) x[i] -= mean;
-    return mean;
 }
 
 /* Fits y = log e by least squares on 1, log h and, if `curved`, h. The slope is that of y on x, the part

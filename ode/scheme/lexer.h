@@ -71,11 +71,6 @@ void expression_round_table(Table *t);
 
 /* ---- splitting.c ---- */
 
-/* Computes out = (state weights of r) Y + c (slopes of r), whose numbers count from base: those of evaluations or,
- * with a solver over H, of its stages. row_step puts the result in the place of Y. */
-int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver, Row *out);
-int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver);
-
 /* Adds the stages of one step of `from` over c h from the state Y at t + begin h, for which there is room; Y out: the state
  * behind it. */
 int table_append(Table *t, const Table *from, const mpq_t c, const mpq_t begin, Row *Y);

@@ -89,6 +89,38 @@ static double whole_bits(mpz_srcptr n)
     return 2 * (log2(part) + (double)exponent);
 }
 
+/* Writes the simplest fraction within the bound, by continued fractions; returns whether its digits are so few that it is
+ * no accident. */
+static int simplest(const mpq_t value, double within, mpq_t out)
+{
+    mpz_t whole, p[3], q[3];
+    RATIONALS(rest, off);
+    mpz_inits(whole, p[0], p[1], p[2], q[0], q[1], q[2], NULL);
+    mpz_set_ui(p[1], 1);
+    mpz_set_ui(q[0], 1);
+    mpq_set(rest, value);
+    int found = 0;
+    for (int k = 0; k < 200 && !found; k++) {
+        mpz_fdiv_q(whole, mpq_numref(rest), mpq_denref(rest));
+        mpz_mul(p[2], whole, p[1]);
+        mpz_add(p[2], p[2], p[0]);
+        mpz_mul(q[2], whole, q[1]);
+        mpz_add(q[2], q[2], q[0]);
+        mpq_set_num(out, p[2]);
+        mpq_set_den(out, q[2]);
+        mpq_canonicalize(out);
+        mpq_sub(off, out, value);
+        found = fabs(mpq_get_d(off)) <= within;
+        mpz_submul(mpq_numref(rest), whole, mpq_denref(rest));
+        if (mpq_sgn(rest) == 0) break;
+        mpq_inv(rest, rest);
+        for (int i = 0; i < 2; i++) mpz_swap(p[i], p[i + 1]), mpz_swap(q[i], q[i + 1]);
+    }
+    double size = mpz_get_d(mpq_denref(out)) * fmax(1, fabs(mpz_get_d(mpq_numref(out))));
+    mpz_clears(whole, p[0], p[1], p[2], q[0], q[1], q[2], NULL);
+    return found && size * within < 1e-3;
+}
+
 double coefficient_bits(const char *word)
 {
     enum { DECIMALS = 53 };
@@ -97,7 +129,7 @@ double coefficient_bits(const char *word)
     size_t places = point ? strspn(point + 1, "0123456789") : 0;
     coefficient_read(word, strlen(word), q);
     mpq_abs(q, q);
-    if (places && rational_simplest(q, 0.6 * pow(10, -(double)places), simple))
+    if (places && simplest(q, 0.6 * pow(10, -(double)places), simple))
         mpq_set(q, simple);
     else if (places)
         return DECIMALS;
@@ -128,36 +160,6 @@ static int edits(const char *a, const char *b)
     return row[n % 3][m];
 }
 
-int rational_simplest(const mpq_t value, double within, mpq_t out)
-{
-    mpz_t whole, p[3], q[3];
-    RATIONALS(rest, off);
-    mpz_inits(whole, p[0], p[1], p[2], q[0], q[1], q[2], NULL);
-    mpz_set_ui(p[1], 1);
-    mpz_set_ui(q[0], 1);
-    mpq_set(rest, value);
-    int found = 0;
-    for (int k = 0; k < 200 && !found; k++) {
-        mpz_fdiv_q(whole, mpq_numref(rest), mpq_denref(rest));
-        mpz_mul(p[2], whole, p[1]);
-        mpz_add(p[2], p[2], p[0]);
-        mpz_mul(q[2], whole, q[1]);
-        mpz_add(q[2], q[2], q[0]);
-        mpq_set_num(out, p[2]);
-        mpq_set_den(out, q[2]);
-        mpq_canonicalize(out);
-        mpq_sub(off, out, value);
-        found = fabs(mpq_get_d(off)) <= within;
-        mpz_submul(mpq_numref(rest), whole, mpq_denref(rest));
-        if (mpq_sgn(rest) == 0) break;
-        mpq_inv(rest, rest);
-        for (int i = 0; i < 2; i++) mpz_swap(p[i], p[i + 1]), mpz_swap(q[i], q[i + 1]);
-    }
-    double size = mpz_get_d(mpq_denref(out)) * fmax(1, fabs(mpz_get_d(mpq_numref(out))));
-    mpz_clears(whole, p[0], p[1], p[2], q[0], q[1], q[2], NULL);
-    return found && size * within < 1e-3;
-}
-
 /* Writes a value that no slip explains: the fraction, unless it is what is written, or its decimals. */
 static void write_plain(mpq_srcptr value, mpq_srcptr written, double within, char *text)
 {
@@ -165,7 +167,7 @@ static void write_plain(mpq_srcptr value, mpq_srcptr written, double within, cha
     if (within == 0) {
         if (gmp_snprintf(text, MISPRINT_WORD, "%Qd", value) >= MISPRINT_WORD)
             snprintf(text, MISPRINT_WORD, "%.17g", mpq_get_d(value));
-    } else if (rational_simplest(value, within, q) && !mpq_equal(q, written)) {
+    } else if (simplest(value, within, q) && !mpq_equal(q, written)) {
         gmp_snprintf(text, MISPRINT_WORD, "%Qd", q);
     } else {
         int digits = (int)fmax(1, ceil(-log10(within / fmax(within, fabs(mpq_get_d(value))))));

@@ -18,7 +18,8 @@ static void slope_time(const Table *t, int eval, int op, mpq_t c)
         mpq_set_ui(c, op == t->eval[eval].op, 1);
 }
 
-void table_read_time(const Table *t, const Row *r, int op, mpq_t c)
+/* Computes what table_row_time does, where what is carried counts as 0. */
+static void read_time(const Table *t, const Row *r, int op, mpq_t c)
 {
     RATIONALS(w, x);
     mpq_set_ui(c, 0, 1);
@@ -35,13 +36,14 @@ void table_read_time(const Table *t, const Row *r, int op, mpq_t c)
     }
 }
 
-int carried_clock(const Table *t, int op, mpq_t *held)
+/* Computes what is carried on the exact solution of a field that is 1 on an operator's clock: multiples of h. */
+static int carried_clock(const Table *t, int op, mpq_t *held)
 {
     SCOPED(rationals_drop) mpq_t *states = rationals_new(t->carries);
     if (!states) return ERR_MEMORY;
     TRY(carried_states(t, states));
     for (size_t i = 0; i < t->carries; i++) {
-        table_read_time(t, &t->carry[i].update, op, held[i]);
+        read_time(t, &t->carry[i].update, op, held[i]);
         mpq_sub(held[i], held[i], states[i]); /* at the end of the step it is 1 later */
     }
     return carried_solve(t, 0, held);
@@ -49,7 +51,7 @@ int carried_clock(const Table *t, int op, mpq_t *held)
 
 void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
-    table_read_time(t, r, op, c);
+    read_time(t, r, op, c);
     if (!row_carried(r)) return;
     SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
     if (held && carried_clock(t, op, held) == 0) carried_add(t, r, held, c);

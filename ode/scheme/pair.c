@@ -55,7 +55,8 @@ static void delete_stage(Table *t, size_t i)
     }
 }
 
-int table_prune(Table *t)
+/* Deletes the stages that neither the update reads, nor what is carried, nor a stage that stays. */
+static int prune(Table *t)
 {
     SCOPED(memory_drop) char *used = memory_new(t->stages, 1);
     if (!used) return ERR_MEMORY;
@@ -119,7 +120,7 @@ int table_starter(const Table *t, Table **out)
         row_free(&s->carry[i].start);
         s->carry[i].started = 0;
     }
-    TRY(table_prune(s));
+    TRY(prune(s));
     s->past_y = s->past_k = 0;
     *out = s;
     s = NULL;
@@ -132,7 +133,7 @@ int table_pair(Table *whole, Table **out)
     if (!(t = table_copy(whole))) return ERR_MEMORY;
     row_free(&t->error);
     row_free(&t->coarse);
-    TRY(table_prune(t));
+    TRY(prune(t));
     t->pair = whole;
     *out = t;
     t = NULL;

@@ -31,13 +31,13 @@ static int weight_of(const Table *t, const Row *r, size_t stage, mpq_t out)
     return mpq_sgn(out) != 0;
 }
 
-/* Counts the slopes of H, or with `solved` of solve, in a row; *last: the last one. */
-static int count_read(const Table *t, const Row *r, int solved, size_t *last)
+/* Counts the slopes of H in a row; *last: the last one. */
+static int count_read(const Table *t, const Row *r, size_t *last)
 {
     int count = 0;
     RATIONAL(c);
     for (size_t j = 0; j < t->stages; j++)
-        if (solved == (point_of(t, j)->phi != 0) && weight_of(t, r, j, c)) count++, *last = j;
+        if (!point_of(t, j)->phi && weight_of(t, r, j, c)) count++, *last = j;
     return count;
 }
 
@@ -46,13 +46,13 @@ static int has_form(const Table *t)
 {
     size_t at;
     int all = t->colours == 2 && !table_past(t) && !t->symbols && table_rosenbrock(t) &&
-              !table_written(t) && !table_implicit(t) && count_read(t, &t->update, 0, &at) == 0;
+              !table_written(t) && !table_implicit(t) && count_read(t, &t->update, &at) == 0;
     for (size_t i = 0; all && i < t->stages; i++) {
         const Point *p = point_of(t, i);
         int H = point_fields(t, p) == (1 << OP_F | 1 << OP_G);
         all = t->stage[i].set == 1 &&
               (p->phi ? p->phi == PHI_SOLVE && H : t->stage[i].op == OP_H && row_plain(&p->row)) &&
-              count_read(t, &p->row, 0, &at) == (p->phi ? 1 : 0);
+              count_read(t, &p->row, &at) == (p->phi ? 1 : 0);
     }
     return all;
 }
@@ -82,7 +82,7 @@ static int convert(const Table *t, const size_t *of, size_t s, Rosenbrock *out)
     *out = (Rosenbrock){s, M, M + s * s, M + 2 * s * s, M + 3 * s * s, M + 3 * s * s + s};
     for (size_t i = 0, K = 0; i < s; i++) {
         const Point *U = point_of(t, of[i]);
-        count_read(t, &U->row, 0, &K);
+        count_read(t, &U->row, &K);
         weight_of(t, &U->row, K, p);
         times_M(t, &U->row, of, s, M, M + i * s);
         mpq_add(M[i * s + i], M[i * s + i], p);

@@ -158,9 +158,6 @@ typedef struct {
  * nearest to the value is taken. Without one the text is the fraction, or where the value is known to `within` > 0 the
  * simplest fraction there if it is no accident, else decimals. */
 void coefficient_misprint(const char *word, const mpq_t value, double within, Misprint *out);
-/* Writes the simplest fraction within the bound, by continued fractions; returns whether its digits are so few that it is
- * no accident. */
-int rational_simplest(const mpq_t value, double within, mpq_t out);
 /* Returns in how many bits a number is told, without its sign: p/q takes 2 log2 (p + 1) + 2 log2 q, so that a number n has
  * the probability 1/n^2. Decimals that are no simple fraction take 53, however many digits were printed of them. */
 double coefficient_bits(const char *word);

@@ -22,8 +22,10 @@ static int is_solver(const Table *s)
     return ok;
 }
 
-/* H is two evaluations of a solver's stage, and the first of them speaks for it. */
-int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver, Row *out)
+/* Computes out = (state weights of r) Y + c (slopes of r), whose numbers count from base: those of evaluations or, with a solver over H, of
+ * its stages. H is two evaluations of a solver's stage, and the first of them speaks for it. */
+static int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver,
+                     Row *out)
 {
     RATIONAL(q);
     for (size_t i = 0; i < r->terms; i++) {
@@ -36,7 +38,8 @@ int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *
     return 0;
 }
 
-int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver)
+/* Puts that in the place of Y. */
+static int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver)
 {
     ROW(next);
     TRY(row_shift(r, Y, c, base, solver, &next));

@@ -248,9 +248,8 @@ void table_times(Table *t);
 void table_goes(const Table *t, int op, mpq_t out);
 
 /* Computes c, a row's total weight on slopes of an operator by this rule, op < 0: on none. What is carried counts what
- * it has on the exact solution; table_read_time counts that as 0. */
+ * it has on the exact solution. */
 void table_row_time(const Table *t, const Row *r, int op, mpq_t c);
-void table_read_time(const Table *t, const Row *r, int op, mpq_t c);
 
 /* Copies t without the pair, with starting values for symbols: what theory and fixed steps read. NULL: out of memory.
  * theory_freeze (theory.h) does this too, and finds out whether long fractions are roundings. */
@@ -285,8 +284,7 @@ int table_starter(const Table *t, Table **out);
  *
  * Where that leaves V_c open, and the text begins v as y and moves it as y, so that v' - y' = v - y, it stays y: V_c = y.
  * carried_solve solves (1 - W) x = x in place, x (carries), with the part `y` of y in what stays y; ERR_INPUT where 1 is an
- * eigenvalue of W and the start does not tell. carried_states gives
- * V(empty), carried_clock the multiple of h in it for a field that is 1 on an operator's clock, as table_row_time counts. */
+ * eigenvalue of W and the start does not tell. carried_states gives V(empty). */
 int carried_solve(const Table *t, int y, mpq_t *x);
 /* Where 1 is an eigenvalue of W, and yet a simple one of the whole step (y, v) -> (y', v'), errors of y alone do not last, as in
  * leapfrog with v = -y[-1] - y carried: v' = v - 2 k1, y' = -v - y + 2 k1. Such a frozen table gets z = v - r y in the place of v,
@@ -294,7 +292,6 @@ int carried_solve(const Table *t, int y, mpq_t *x);
  * (deflation; Wielandt 1944). The states are the same. Other tables stay as they are. ERR_MEMORY. */
 int table_recast(Table *t);
 int carried_states(const Table *t, mpq_t *held);
-int carried_clock(const Table *t, int op, mpq_t *held);
 /* Computes a row's total weight on states, those in what is carried too. */
 void table_states(const Table *t, const Row *r, mpq_t out);
 /* Returns whether a row reads what is carried; adds its weights there times what is held. */
@@ -306,8 +303,6 @@ void carried_add(const Table *t, const Row *r, mpq_t *held, mpq_t out);
 /* Makes `whole`, a table with an error, the pair of a new table, which has no error and only the
  * stages that its update reads. Owns whole unless it fails: ERR_MEMORY. */
 int table_pair(Table *whole, Table **out);
-/* Deletes the stages that neither the update reads, nor what is carried, nor a stage that stays. ERR_MEMORY. */
-int table_prune(Table *t);
 /* Puts what it is the norm of in the place of each norm, and deletes its stage. ERR_MEMORY. */
 int table_drop_norms(Table *t);
 /* Returns the table of the text: the pair where there is one, else t. */

@@ -562,7 +562,7 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     else
         TRY(stepper_begin(way.st, 0, out->first, s->initial, START_GIVEN, NULL));
     Events *e = o->events;
-    if (e) events_begin(e, 0, s->initial);
+    if (e) events_begin(e, s->initial);
     TRY((way.backward ? run_orders : run)(&way, out));
     const double *last = out->outcome == ADAPT_EVENT ? e->state + (e->found - 1) * N
                          : way.backward              ? backward_state(way.backward)

@@ -38,13 +38,13 @@ static int sign_of(double x)
     return (x > 0) - (x < 0);
 }
 
-void events_begin(Events *e, double t, const double *y)
+void events_begin(Events *e, const double *y)
 {
     e->found = e->kept = e->evals = 0;
     e->stopped = 0;
-    e->t = t;
+    e->t = 0;
     for (size_t i = 0; i < e->count; i++) {
-        e->g[i] = e->event[i].value(e->event[i].arg, t, y);
+        e->g[i] = e->event[i].value(e->event[i].arg, 0, y);
         e->sign[i] = sign_of(e->g[i]);
     }
     if (!e->past) return;

@@ -67,8 +67,8 @@ struct Events {
  * Caller: events_free. ERR_MEMORY. */
 int events_new(const Event *event, size_t count, size_t N, Events *out);
 void events_free(Events *e);
-/* Begins a run at (t, y); crossings found before are forgotten. */
-void events_begin(Events *e, double t, const double *y);
+/* Begins a run at (0, y); crossings found before are forgotten. */
+void events_begin(Events *e, const double *y);
 
 /* Looks at the step from the time of the last call to t1, at whose end the state is y1 (N), in equal parts. Where a
  * terminal event is found, stopped is 1, it is the last crossing, and what lies behind is left out. Codes: those of `at`;

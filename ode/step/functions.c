@@ -54,7 +54,7 @@ typedef struct {
 struct Functions {
     const Table *t;
     const System *s;
-    size_t N, points, taken, matrices;
+    size_t N, taken, matrices;
     size_t probes, unspent; /* values of fields for finding bands; those not yet counted */
     Taken *derivative;      /* (points) room */
     Matrix *matrix;         /* (points) room */

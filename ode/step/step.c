@@ -846,7 +846,8 @@ void stepper_accept(Stepper *st)
     st->tried = st->step % W_OLDEST == 0;
 }
 
-void stepper_move(Stepper *st, double t, const double *y)
+/* Goes to (t, y), without history, and without derivatives of before: the next try begins there. */
+static void move_to(Stepper *st, double t, const double *y)
 {
     st->t0 = t;
     st->ready = 0;
@@ -857,7 +858,7 @@ void stepper_move(Stepper *st, double t, const double *y)
 
 void stepper_follow(Stepper *st, const Stepper *from)
 {
-    stepper_move(st, from->t0, stepper_state(from));
+    move_to(st, from->t0, stepper_state(from));
     if (st->implicit) implicit_follow(st->implicit[st->depth], from->implicit[st->depth]);
 }
 

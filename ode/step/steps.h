@@ -40,9 +40,7 @@ int stepper_step(Stepper *st);
  * again. ERR_NUMERIC when y' is not finite. */
 int stepper_try(Stepper *st, double h);
 void stepper_accept(Stepper *st);
-/* Goes to (t, y), without history, and without derivatives of before: the next try begins there. */
-void stepper_move(Stepper *st, double t, const double *y);
-/* Goes where another stepper of the same table and system stands, and takes its slope there if it has one. */
+/* Goes where another stepper of the same table and system stands, without history, and takes its slope there if it has one. */
 void stepper_follow(Stepper *st, const Stepper *from);
 const double *stepper_tried(const Stepper *st);
 const double *stepper_error(const Stepper *st);

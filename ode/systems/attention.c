@@ -80,12 +80,12 @@ static Weights of_memory(const System *s)
     return w;
 }
 
-/* Computes C (r, c) = alpha A (r, k) B^T, B (c, k). */
-static void times_transposed(size_t r, size_t c, size_t k, double alpha, const double *A,
-                             const double *B, double *C)
+/* Computes C (r, c) = A (r, k) B^T, B (c, k). */
+static void times_transposed(size_t r, size_t c, size_t k, const double *A, const double *B,
+                             double *C)
 {
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)r, (int)c, (int)k, alpha, A, (int)k,
-                B, (int)k, 0, C, (int)c);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)r, (int)c, (int)k, 1, A, (int)k, B,
+                (int)k, 0, C, (int)c);
 }
 
 /* Computes C (r, c) = A (r, k) B (k, c), B's rows ldb apart. */
@@ -154,9 +154,9 @@ static void drift_tile(size_t n, size_t d, const Weights *w, size_t first, size_
 {
     size_t m = inner(d);
     (void)n;
-    times_transposed(rows, m, d, 1, y + first * d, w->W1, p);
+    times_transposed(rows, m, d, y + first * d, w->W1, p);
     for (size_t i = 0; i < rows; i++) bend(m, w->b, p + i * m);
-    times_transposed(rows, d, m, 1, p, w->W2, dy + first * d);
+    times_transposed(rows, d, m, p, w->W2, dy + first * d);
 }
 
 /* ---- the three fields ------------------------------------------------------------------------------ */
@@ -165,7 +165,7 @@ SYSTEM_FIELD(attend)
 {
     size_t n = s->n, d = s->d;
     Weights w = weights(s);
-    times_transposed(n, 3 * d, d, 1, y, w.Q, w.q); /* Q, K, V lie one behind the other */
+    times_transposed(n, 3 * d, d, y, w.Q, w.q); /* Q, K, V lie one behind the other */
     w.k = w.q + d, w.v = w.q + 2 * d, w.ld = 3 * d;
     in_tiles(n, d, &w, attend_tile, y, dy);
 }
@@ -173,7 +173,7 @@ SYSTEM_FIELD(attend)
 SYSTEM_FIELD(remember)
 {
     Weights w = of_memory(s);
-    times_transposed(s->n, s->d, s->d, 1, y, w.memory_Q, w.q);
+    times_transposed(s->n, s->d, s->d, y, w.memory_Q, w.q);
     in_tiles(s->n, s->d, &w, attend_tile, y, dy);
 }
 
@@ -200,8 +200,8 @@ static void init(System *s, uint64_t seed)
     for (size_t k = 0; k < 3; k++)
         system_normal(c.memory_Q + k * d * d, d * d, by_d, seed, STREAM_PARAM + 6 + k);
     system_normal(z, n * d, 1, seed, STREAM_PARAM + 9);
-    times_transposed(n, d, d, 1, z, c.memory_Q + d * d, c.k);
-    times_transposed(n, d, d, 1, z, c.memory_Q + 2 * d * d, c.v);
+    times_transposed(n, d, d, z, c.memory_Q + d * d, c.k);
+    times_transposed(n, d, d, z, c.memory_Q + 2 * d * d, c.v);
 }
 
 const SystemKind system_attention = {

@@ -145,7 +145,6 @@ const SystemKind system_linear = {
              .field = {field_A, field_B, field_C},
              .flow = {flow_A, flow_B, flow_C},
              .solution = solution,
-             .linear = 1,
              .special = 1 << OP_F | 1 << OP_G | 1 << OP_C},
     .n_min = 2,
     .size_max = LINEAR_MAX,
@@ -163,7 +162,6 @@ const SystemKind system_linear = {
                  .field = {field_A, field_B},       \
                  .flow = {flow_A, flow_B},          \
                  .solution = solution,              \
-                 .linear = 1,                       \
                  .special = 1 << OP_F | 1 << OP_G}, \
         .params = params, __VA_ARGS__               \
     }

@@ -287,7 +287,6 @@ const SystemKind system_transport = {
              .field = {diffuse, convect},
              .flow = {diffuse_flow, convect_flow},
              .solution = solution,
-             .linear = 1,
              .special = 1 << OP_F | 1 << OP_G,
              .sees = {2, 2}},
     .n_min = 3,

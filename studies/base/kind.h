@@ -55,7 +55,6 @@ typedef struct {
  * columns of text that vary are the design's, or without one the first column left. `by` is no part of the design. */
 typedef struct {
     const char *design, *seed, *by; /* design: separated by commas */
-    const char *only; /* names of designs, separated by commas: others are not read; NULL: all */
     RunMeasure measure[RUN_MEASURES];
     const char *const *positive; /* other columns of positive numbers, ended by NULL; NULL: none */
 } RunColumns;

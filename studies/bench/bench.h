@@ -149,18 +149,11 @@ typedef struct {
     size_t layers, D, M, H, V, T, N;
 } BlockSize;
 
-/* The language models of `trotter bench train`: "512", "128", "1024", "6x512", "tiny". The first two are the default. */
-enum { BLOCK_SIZES = 5 };
-extern const BlockSize block_sizes[BLOCK_SIZES];
-
 /* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
 enum { PAIR_SIZES = 3 };
 extern const BlockSize pair_sizes[PAIR_SIZES];
 
-/* Is size i chosen? choice: of --width or --size, 0: both. */
-int bench_chosen(int choice, int i);
-
-/* The caller sets the first nine members; the rest is zero before block_measure, which fills it. */
+/* The caller sets the first nine members; the rest is zero before it is measured, which fills it. */
 typedef struct Block Block;
 struct Block {
     const Options *o;
@@ -186,10 +179,6 @@ struct Block {
     ScriptSpeed peer;
 };
 
-/* block_measure times the network of b until --budget is spent. Caller: block_close, also after a failure. */
-int block_measure(Block *b);
-void block_close(Block *b);
-
 /* What was measured, for people. */
 typedef struct {
     const char *backend, *size, *scheme;
@@ -203,17 +192,16 @@ typedef struct {
     double to_peer, to_best;
     const char *way; /* name of the fastest way */
 } BlockFigures;
-BlockFigures block_figures(const Block *b);
 
 /* Times the network of `like` and its peer, and adds rows WHAT.BACKEND.SIZE.* of the variant and a row of the table. */
 int block_time(const Block *like, const char *what, const char *variant);
 
-/* One step of block_measure. */
+/* One step of such a measurement. */
 int block_step(Block *b);
 
 /* ---- bench_launches.c: the time of each launch of a step on a device ------------------------------- */
 
-/* Adds a row for each launch of a step of b, which block_measure has measured, and one for the gaps between them. ERR_INPUT:
+/* Adds a row for each launch of a step of b, which was measured, and one for the gaps between them. ERR_INPUT:
  * the backend has no launches; ERR_CHECK: two steps asked the device for different things. */
 int launches_measure(Block *b);
 extern const Column launch_columns[];

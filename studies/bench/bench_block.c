@@ -87,7 +87,7 @@ static int block_open(Block *b)
     return new_model(b);
 }
 
-void block_close(Block *b)
+static void block_close(Block *b)
 {
     for (int i = 0; i < BLOCK_BATCHES; i++) lengths_free(&b->batch[i]);
     if (b->lengths) unlink(b->lengths);
@@ -245,7 +245,8 @@ static int warm(Block *b)
 }
 
 /* Runs rounds until the budget is spent, the first LEAST_ROUNDS in any case. */
-int block_measure(Block *b)
+/* Times the network of b until --budget is spent. Caller: block_close, also after a failure. */
+static int measure(Block *b)
 {
     double start = clock_now(), budget = options_real(b->o, "budget");
     size_t most = options_size(b->o, "repeats");
@@ -262,7 +263,7 @@ int block_measure(Block *b)
     return 0;
 }
 
-BlockFigures block_figures(const Block *b)
+static BlockFigures figures_of(const Block *b)
 {
     BlockFigures f = {.backend = b->backend->name,
                       .size = b->size->name,
@@ -287,7 +288,7 @@ BlockFigures block_figures(const Block *b)
 /* Adds the rows of the network alone. */
 static void put_block(const Block *b, const char *prefix, const char *variant)
 {
-    BlockFigures f = block_figures(b);
+    BlockFigures f = figures_of(b);
     const char *unit = b->encoder ? "target tokens/s" : "tokens/s";
     const BenchFigure figure[] = {{"tokens_per_s", unit, f.tokens},
                                   {"tokens_per_s.low", unit, f.low},
@@ -305,7 +306,7 @@ static void put_block(const Block *b, const char *prefix, const char *variant)
 /* Adds the peer's rows, and the table's row. */
 static void put_peer(const Block *b, const char *prefix, const char *variant)
 {
-    BlockFigures f = block_figures(b);
+    BlockFigures f = figures_of(b);
     f.scheme = variant;
     if (!isnan(f.to_best))
         bench_value(b->out, variant, f.to_best, "times", "%s.peer.best.ratio", prefix);
@@ -321,7 +322,7 @@ int block_time(const Block *like, const char *what, const char *variant)
     if (!b) return ERR_MEMORY;
     *b = *like;
     snprintf(prefix, sizeof prefix, "%s.%s.%s", what, b->backend->name, b->size->name);
-    int code = block_measure(b);
+    int code = measure(b);
     if (code == 0) put_block(b, prefix, variant);
     if (code == 0 && b->also) code = b->also(b);
     if (code == 0) code = bench_stream(b->o, b->out);

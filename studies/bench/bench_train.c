@@ -18,11 +18,14 @@
 #include "studies/base/select.h"
 
 enum { VOCABULARY = 10000 };
-const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
-                                            {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
-                                            {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384},
-                                            {"6x512", 6, 512, 2048, 8, VOCABULARY, 64, 16384},
-                                            {"tiny", 1, 32, 64, 2, 100, 16, 64}};
+/* The language models of `trotter bench train`. The first two are the default. */
+enum { BLOCK_SIZES = 5 };
+static const BlockSize block_sizes[BLOCK_SIZES] = {
+    {"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
+    {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
+    {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384},
+    {"6x512", 6, 512, 2048, 8, VOCABULARY, 64, 16384},
+    {"tiny", 1, 32, 64, 2, 100, 16, 64}};
 
 const OptionGroup bench_train_group = {
     "Training", 1,
@@ -90,7 +93,8 @@ static const Column figure_columns[] = {
     FIELD(BlockFigures, "best is", way),
     {0}};
 
-int bench_chosen(int choice, int i)
+/* Is size i chosen? choice: of --width or --size, 0: both. */
+static int is_chosen(int choice, int i)
 {
     enum { BOTH = 2 };
     return choice ? choice == i + 1 : i < BOTH;
@@ -102,7 +106,7 @@ static int run_blocks(const Options *o, const Backend *b, Sheet *launches, Bench
     int width = options_choice(o, "width");
     TRY(select_open(o, "euler", &s));
     for (int i = 0; i < BLOCK_SIZES; i++)
-        for (size_t k = 0; k < s.count && bench_chosen(width, i); k++)
+        for (size_t k = 0; k < s.count && is_chosen(width, i); k++)
             TRY(block_time(&(Block){.o = o,
                                     .backend = b,
                                     .scheme = s.scheme[k],
@@ -160,7 +164,7 @@ static int fill_pairs(const Options *o, BenchReport *out)
     SCOPED(memory_drop) char *list = memory_string(options_text(o, "stacks"));
     int code = list ? open_stacks(&z, list, stack, &count) : ERR_MEMORY;
     for (int i = 0; i < PAIR_SIZES; i++)
-        for (size_t k = 0; k < count && code == 0 && bench_chosen(size, i); k++)
+        for (size_t k = 0; k < count && code == 0 && is_chosen(size, i); k++)
             code = block_time(&(Block){.o = o,
                                        .backend = b,
                                        .scheme = stack[k].decoder,

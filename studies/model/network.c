@@ -561,12 +561,11 @@ int network_plan(const Options *o, Stacks s, Plan **out)
     return plan_of(&bridge, s, out);
 }
 
-int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, int training,
-                  Model **out)
+int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, Model **out)
 {
     Plan *plan;
     TRY(network_plan(o, s, &plan));
-    return network_model_of(o, plan, v, b, training, 0, out);
+    return network_model_of(o, plan, v, b, 0, 0, out);
 }
 
 /* Checks that every rank gets a row. */

@@ -141,9 +141,8 @@ BridgeOptions network_bridge(const Options *o);
 /* Makes the plan of the network's layers. */
 int network_plan(const Options *o, Stacks s, Plan **out);
 
-/* Makes a model of such a plan for a vocabulary; training 0: for evaluation. */
-int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, int training,
-                  Model **out);
+/* Makes a model of such a plan for a vocabulary, for evaluation. */
+int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, Model **out);
 
 /* Makes a model of a plan, which it takes ownership of in any case, with at most max_params numbers
  * (ModelConfig.max_params). */

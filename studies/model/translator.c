@@ -37,7 +37,6 @@ struct Translator {
     const Text *begins;
     BeamPrefix *prefix; /* (sentences) of a batch */
     const Vocab *vocab;
-    const Bpe *bpe;
     Beam *beam;
     size_t sentences, tokens, longest, most; /* of a batch; of a source; of an output */
     int32_t banned;
@@ -111,11 +110,11 @@ static int open_search(const Options *o, size_t nbest, const volatile int *stop,
 }
 
 int translator_new(const Options *o, Model *const *model, size_t models, const Vocab *v,
-                   const Bpe *bpe, size_t nbest, const volatile int *stop, Translator **out)
+                   size_t nbest, const volatile int *stop, Translator **out)
 {
     Translator *t = *out = memory_new(1, sizeof *t);
     if (!t) return ERR_MEMORY;
-    *t = (Translator){.model = model, .models = models, .vocab = v, .bpe = bpe};
+    *t = (Translator){.model = model, .models = models, .vocab = v};
     int code = open_search(o, nbest, stop, t);
     if (code == 0) {
         t->line = memory_new(t->sentences, sizeof *t->line);

@@ -15,7 +15,7 @@ typedef struct Translator Translator;
  * translator_free. nbest: best hypotheses that are reported for a source, at most the beam. ERR_INPUT with words where
  * the options contradict each other or a model. */
 int translator_new(const Options *o, Model *const *model, size_t models, const Vocab *v,
-                   const Bpe *bpe, size_t nbest, const volatile int *stop, Translator **out);
+                   size_t nbest, const volatile int *stop, Translator **out);
 /* From here on translations begin with the same line of `begins`, which is borrowed; NULL: with anything. */
 void translator_begins(Translator *t, const Text *begins);
 void translator_free(Translator *t); /* NULL allowed */

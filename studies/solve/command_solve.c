@@ -311,7 +311,7 @@ static int run_fixed(Solving *u, const Table *t, size_t *rows, SolveRow *r)
     TRY(stepper_new(frozen, u->system, &st));
     if (e == &own) TRY(events_new(NULL, 0, u->N, e));
     TRY(events_fixed(e, frozen, u->system, u->times.steps));
-    events_begin(e, 0, u->system->initial);
+    events_begin(e, u->system->initial);
     Walk w = {.u = u, .name = t->name, .st = st, .events = e, .seen = e->seen, .arg = e->arg};
     e->seen = see;
     e->arg = &w;

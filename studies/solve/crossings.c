@@ -23,7 +23,6 @@ typedef struct {
 } Along;
 
 struct Crossings {
-    const System *system;
     const Times *times;
     size_t N, count;
     const char **text; /* (count) borrowed */
@@ -114,7 +113,7 @@ int crossings_open(const Options *o, const System *s, const Times *times, char (
     while (options_item(o, "event", count)) count++;
     if (!count) return 0;
     if (!(c = memory_new(1, sizeof *c))) return ERR_MEMORY;
-    *c = (Crossings){.system = s, .times = times, .N = s->n * s->d, .count = count};
+    *c = (Crossings){.times = times, .N = s->n * s->d, .count = count};
     c->text = memory_new(count, sizeof *c->text);
     c->along = memory_new(count, sizeof *c->along);
     c->event = memory_new(count, sizeof *c->event);

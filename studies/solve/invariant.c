@@ -46,7 +46,7 @@ typedef struct {
     System *system;
     Network network; /* network of a trained system, else empty */
     Sheet *points, *summary;
-    double t_end, h, top;
+    double t_end, h;
 } DriftRun;
 
 static int measure(DriftRun *u, const Selection *s)

@@ -97,7 +97,7 @@ typedef struct {
     const Target *to;
     FILE *f;
     const char *indent;
-    int history, depth;
+    int depth;
     char *made; /* (symbols) which are written already */
 } Writer;
 

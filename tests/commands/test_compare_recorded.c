@@ -243,8 +243,8 @@ TEST(test_names_of_runs)
         char name[512];
         Spec s = {0};
         spec_set(&s, SPEC_OWN, "scheme", list[i].scheme);
-        spec_put(&s, SPEC_OWN, "layers", list[i].layers);
-        spec_put(&s, SPEC_OWN, "seed", 1);
+        spec_put(&s, "layers", list[i].layers);
+        spec_put(&s, "seed", 1);
         assert_int_equal(runs_name(&s, name), 0);
         assert_string_equal(name, list[i].run);
     }

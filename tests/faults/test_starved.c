@@ -359,7 +359,7 @@ static int open_all(void **state)
     TRY(options_set(o, OPTION_ARGUMENT, "", "activation", "gelu"));
     TRY(zoo_find(&zoo, "transformer", "euler", &table));
     TRY(network_backend(o, &b));
-    TRY(network_model(o, (Stacks){table}, &(Vocab){.size = 2}, b, 0, &model));
+    TRY(network_model(o, (Stacks){table}, &(Vocab){.size = 2}, b, &model));
     return write_models();
 }
 

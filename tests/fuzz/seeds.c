@@ -101,7 +101,7 @@ static int write_network(const char *dir, const Options *o, Stacks s)
     Corpus c = {.vocab = {.size = 3, .word = word}};
     TRY(seed_path(path, dir, "network", s.layers->name));
     TRY(network_backend(o, &b));
-    TRY(network_model(o, s, &c.vocab, b, 0, &m));
+    TRY(network_model(o, s, &c.vocab, b, &m));
     int code = network_metadata(o, s, &c, m, &meta);
     if (code == 0) {
         code = store_save(m, path, meta.item, meta.count);

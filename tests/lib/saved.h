@@ -47,7 +47,7 @@ static inline void saved_write(const char *key, const char *value)
     Corpus c = {.vocab = {.size = 2, .word = word}};
     static const char words[] = WORD_EOS "\na\n";
     assert_int_equal(network_backend(o, &b), 0);
-    assert_int_equal(network_model(o, (Stacks){t}, &(Vocab){.size = 2}, b, 0, &m), 0);
+    assert_int_equal(network_model(o, (Stacks){t}, &(Vocab){.size = 2}, b, &m), 0);
     assert_int_equal(network_metadata(o, (Stacks){t}, &c, m, &meta), 0);
     saved_alter(&meta, key, value);
     assert_int_equal(store_save(m, file_path("model.safetensors"), meta.item, meta.count), 0);

@@ -55,7 +55,7 @@ static void take_steps(const char *name, const System *s, double h, Events *e)
     assert_int_equal(events_fixed(e, froze, s, (size_t)ceil(s->t_end / h - 0.5)), 0);
     for (int k = 0; k < stepper_history(st); k++) s->solution(s, (k + 1) * h, given + k * 2);
     assert_int_equal(stepper_begin(st, 0, h, s->initial, START_GIVEN, given), 0);
-    events_begin(e, 0, s->initial);
+    events_begin(e, s->initial);
     for (int k = 0; k * h < s->t_end - h / 2 && !e->stopped; k++)
         assert_int_equal(events_take(e, st, k * h, h), 0);
     stepper_free(st);

@@ -119,7 +119,9 @@ static void check_study(const OrderStudy *m, const System *s)
  * allowed where a system lacks trees: linear systems, and those of kick and drift, where F'F = G'G = 0. */
 static void check_verdict(const OrderStudy *m, const Table *t, const System *s)
 {
-    int special = s->linear || strcmp(s->name, "kepler") == 0 || strcmp(s->name, "henon") == 0;
+    const int linear = 1 << OP_F | 1 << OP_G;
+    int special = (s->special & linear) == linear || strcmp(s->name, "kepler") == 0 ||
+                  strcmp(s->name, "henon") == 0;
     int hidden = m->verdict == VERDICT_UNDECIDED && m->constant_off <= .15 * m->constant;
     int good = m->verdict == VERDICT_AGREE || hidden ||
                (special && (m->verdict == VERDICT_HIGHER || m->verdict == VERDICT_FLOOR));

@@ -130,7 +130,7 @@ TEST(values_are_recorded)
         OWN_TABLE *layers = built_in(sides == 1 ? "transformer" : "transformer-decoder", "euler"),
                   *encoder = sides > 1 ? built_in("rk2-gate", "euler") : NULL;
         stacks = (Stacks){layers, encoder};
-        assert_int_equal(network_model(o, stacks, &(Vocab){.size = 2}, b, 0, &model), 0);
+        assert_int_equal(network_model(o, stacks, &(Vocab){.size = 2}, b, &model), 0);
         for_each_option(record_another, base);
         model_free(model);
     }

@@ -414,7 +414,7 @@ TEST(what_encoders_tell)
         set(o, "objective", masked ? "masked" : "next");
         n = (Network){.options = o};
         assert_int_equal(network_backend(o, &b), 0);
-        assert_int_equal(network_model(o, (Stacks){t}, &(Vocab){.size = 9}, b, 0, &n.model), 0);
+        assert_int_equal(network_model(o, (Stacks){t}, &(Vocab){.size = 9}, b, &n.model), 0);
         int code = network_alone(&n, "run");
         model_free(n.model);
         if (masked)

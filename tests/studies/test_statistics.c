@@ -30,15 +30,15 @@ TEST(test_known_intervals)
 TEST(test_positive)
 {
     const double two[] = {3, 7}, five[] = {5, 1, 4, 2, 3}, none[] = {0, 0};
-    Interval plain = statistics_mean(two, 1, 2), i = statistics_positive(two, 1, 2);
+    Interval plain = statistics_mean(two, 1, 2), i = statistics_positive(two, 2);
     assert_true(plain.low < 0 && !statistics_is_cut(plain));
     assert_true(i.low == 0 && statistics_is_cut(i));
     assert_true(i.high == plain.high && i.mean == 5 && i.sd == plain.sd && i.p == plain.p);
     plain = statistics_mean(five, 1, 5);
-    i = statistics_positive(five, 1, 5);
+    i = statistics_positive(five, 5);
     assert_memory_equal(&i, &plain, sizeof i);
-    assert_false(statistics_is_cut(i) || statistics_is_cut(statistics_positive(none, 1, 2)));
-    i = statistics_positive(two, 1, 1);
+    assert_false(statistics_is_cut(i) || statistics_is_cut(statistics_positive(none, 2)));
+    i = statistics_positive(two, 1);
     assert_true(isnan(i.low) && !statistics_is_cut(i));
 }
 

@@ -271,7 +271,7 @@ static int walk(const TrotterScheme *s, const System *on, Keeper *k, Events *e)
     int code = 0;
     TRY(begin(s, on, k->h, steps, &st));
     TRY(events_fixed(e, s->frozen, on, steps));
-    events_begin(e, 0, on->initial);
+    events_begin(e, on->initial);
     while (code == 0 && run->steps < steps && !e->stopped) {
         code = events_take(e, st, (double)run->steps * k->h, k->h);
         run->steps += code == 0;

@@ -180,9 +180,9 @@ void plot_lines(Plot *p, size_t points)
     fputs(points > 1 ? " with lines" : " with points", p->items.f);
 }
 
-void plot_interval(Plot *p, const char *colour_of_it, double wide)
+void plot_interval(Plot *p, const char *colour_of_it)
 {
-    plot_more(p, "with vectors heads nofilled size graph 0.006,90 lw %.3g lc rgb %s notitle", wide,
+    plot_more(p, "with vectors heads nofilled size graph 0.006,90 lw 1.5 lc rgb %s notitle",
               colour_of_it);
 }
 

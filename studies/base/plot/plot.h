@@ -125,7 +125,7 @@ const char *plot_colour(size_t i);
 void plot_lines(Plot *p, size_t points);
 /* Draws the last item as an interval. Its columns are x, y, and the distances along x and y from there to its other
  * end. */
-void plot_interval(Plot *p, const char *colour, double wide);
+void plot_interval(Plot *p, const char *colour);
 int plot_point(size_t i);
 
 /* Returns the last part of a path, for titles: "ptb" for "/data/ptb" and for "data/ptb/"; words behind it stay. */

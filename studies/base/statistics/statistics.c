@@ -42,9 +42,9 @@ Interval statistics_mean(const double *x, size_t stride, size_t n)
     return r;
 }
 
-Interval statistics_positive(const double *x, size_t stride, size_t n)
+Interval statistics_positive(const double *x, size_t n)
 {
-    Interval r = statistics_mean(x, stride, n);
+    Interval r = statistics_mean(x, 1, n);
     if (r.low < 0) r.low = 0;
     return r;
 }

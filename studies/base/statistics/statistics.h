@@ -20,7 +20,7 @@ Interval statistics_mean(const double *x, size_t stride, size_t n);
 /* Returns the same for positive numbers, as perplexities are, with low not below 0; two numbers far apart would give a
  * negative low. An interval that loses only impossible values holds the true mean as often as before. high - mean stays
  * t sd / sqrt(n). */
-Interval statistics_positive(const double *x, size_t stride, size_t n);
+Interval statistics_positive(const double *x, size_t n);
 /* Returns 1 where the interval would begin below 0. */
 int statistics_is_cut(Interval positive);
 /* The words about low in a column's description, and the note below a table that has such an interval. */

@@ -108,7 +108,7 @@ int compare_save_depth(const Study *u)
     for (size_t i = 0; i < u->designs; i += c->depths) {
         plot_item(p, "compare.csv", "using (strcol(%d) eq %s ? $%d : NaN):%d:(0):($%d-$%d)", scheme,
                   u->design[i].name, layers, low, high, low);
-        plot_interval(p, plot_colour(i / c->depths), 1.5);
+        plot_interval(p, plot_colour(i / c->depths));
         plot_series(p, "compare.csv", scheme, u->design[i].name, layers, mean, u->design[i].name);
     }
     TRY(plot_finish(p));

@@ -116,7 +116,7 @@ static int add_design(Study *u, size_t index, const Spec *own, size_t layers)
     double far[COLOURS];
     StudyDesign *d;
     spec_set(&spec.own, SPEC_OWN, "scheme", t->name);
-    spec_put(&spec.own, SPEC_OWN, "layers", layers);
+    spec_put(&spec.own, "layers", layers);
     runs_design(&spec.own, name);
     TRY(study_add(u, name, &spec, u->seeds, &d));
     if (compare_of(u)->depths > 1)

@@ -70,8 +70,8 @@ static int add_design(Study *u, char *words)
     d->spec.stacks = (Stacks){p->decoder, p->encoder};
     spec_set(s, SPEC_OWN, "encoder", p->encoder->name);
     spec_set(s, SPEC_OWN, "decoder", p->decoder->name);
-    spec_put(s, SPEC_OWN, "encoder-layers", above);
-    spec_put(s, SPEC_OWN, "layers", layers);
+    spec_put(s, "encoder-layers", above);
+    spec_put(s, "layers", layers);
     spec_set(s, SPEC_OWN, "context", "sentence");
     return name_design(u, words, slash + 1, d);
 }

@@ -27,7 +27,6 @@
 #include "studies/lab/study/study.h"
 
 enum { START_PRETRAINED, START_FRESH, STARTS };
-extern const char *const finetune_start[STARTS]; /* "pretrained", "fresh" */
 
 /* A row of predictions.csv. Classes are numbers from 0; values are numbers. */
 typedef struct {

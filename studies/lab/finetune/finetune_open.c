@@ -11,7 +11,7 @@
 #include "studies/lab/finetune/finetune.h"
 #include "studies/base/command.h"
 
-const char *const finetune_start[STARTS] = {"pretrained", "fresh"};
+static const char *const start_names[STARTS] = {"pretrained", "fresh"};
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
@@ -354,7 +354,7 @@ static int add_starts(Study *u)
     spec_set(&spec.own, SPEC_OWN, "layers", options_text(f->net.options, "layers"));
     for (int s = 0; s < starts; s++) {
         StudyDesign *d;
-        TRY(study_add(u, finetune_start[s], &spec, 1, &d));
+        TRY(study_add(u, start_names[s], &spec, 1, &d));
     }
     return make_grid(u);
 }

@@ -50,7 +50,7 @@ const char *spec_text(const Spec *s, const char *name);
 size_t spec_size(const Spec *s, const char *name);
 /* Set an option, which has room (asserted), to a text or a whole number. */
 void spec_set(Spec *s, int role, const char *name, const char *text);
-void spec_put(Spec *s, int role, const char *name, unsigned long long value);
+void spec_put(Spec *s, const char *name, unsigned long long value); /* SPEC_OWN */
 /* Returns 1 where two lists have the same options of a role (below 0: of all), with the same values, in the same order. */
 int spec_same(const Spec *a, const Spec *b, int role);
 /* Writes the options of a role with their values, `between` before each value and `before` before each option:

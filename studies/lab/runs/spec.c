@@ -35,11 +35,11 @@ void spec_set(Spec *s, int role, const char *name, const char *text)
     snprintf(s->option[i].text, SPEC_TEXT, "%s", text);
 }
 
-void spec_put(Spec *s, int role, const char *name, unsigned long long value)
+void spec_put(Spec *s, const char *name, unsigned long long value)
 {
     char text[32];
     snprintf(text, sizeof text, "%llu", value);
-    spec_set(s, role, name, text);
+    spec_set(s, SPEC_OWN, name, text);
 }
 
 /* Returns the next option of a role from the i-th on; their number: there is none. */

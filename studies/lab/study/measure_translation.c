@@ -172,7 +172,7 @@ static int translate(const StudyMeasured *r, TranslatedScore *valid, TranslatedS
     SCOPED(network_free) Network n = {0};
     SCOPED(translator_drop) Translator *t = NULL;
     TRY(trained_on_machine(r->dir, o, &n));
-    TRY(translator_new(o, &n.model, 1, &n.vocab, n.bpe, 1, &command_stop, &t));
+    TRY(translator_new(o, &n.model, 1, &n.vocab, 1, &command_stop, &t));
     TRY(score_split(r, t, &metric, "valid.out", SPLIT_VALID, valid, NULL));
     return score_split(r, t, &metric, "test.out", SPLIT_TEST, test, &r->run->lines);
 }
@@ -203,7 +203,7 @@ static int try(const Study *u, const RunSpec *s)
     SCOPED(translator_drop) Translator *t = NULL;
     TRY(network_backend(u->options, &b));
     TRY(runs_model(u->options, s, &u->corpus.vocab, b, &m));
-    return translator_new(u->options, &m, 1, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
+    return translator_new(u->options, &m, 1, &u->corpus.vocab, 1, NULL, &t);
 }
 
 const StudyMeasure measure_translation = {.name = "translation",

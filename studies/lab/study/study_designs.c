@@ -52,7 +52,7 @@ RunSpec study_spec(const StudyDesign *d, const StudyRun *r)
 {
     RunSpec s = d->spec;
     const Spec *more = r->point ? &r->point->own : &d->chosen;
-    spec_put(&s.own, SPEC_OWN, "seed", r->seed);
+    spec_put(&s.own, "seed", r->seed);
     if (r->point) spec_set(&s.own, SPEC_OWN, "untested", "yes");
     for (size_t i = 0; i < more->count; i++)
         spec_set(&s.own, SPEC_CHOSEN, more->option[i].name, more->option[i].text);

@@ -323,7 +323,7 @@ static void counted(const RunTable *t, size_t i, size_t m, double *y)
 
 static Interval mean(const RunTable *t, size_t m, const double *y)
 {
-    return t->measure[m].positive ? statistics_positive(y, 1, t->seeds)
+    return t->measure[m].positive ? statistics_positive(y, t->seeds)
                                   : statistics_mean(y, 1, t->seeds);
 }
 

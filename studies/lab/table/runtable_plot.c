@@ -88,7 +88,7 @@ static void draw_design(Forest *f, Plot *p, size_t k, Sheet *out)
     runtable_name(f->t, i, name, sizeof name);
     plot_tic(p, f->rows, name);
     plot_item(p, "forest.csv", "every ::%zu::%zu using 3:1:($4-$3):(0)", k + 1, k + 1);
-    plot_interval(p, plot_colour(runtable_look(f->t, i)), 1.5);
+    plot_interval(p, plot_colour(runtable_look(f->t, i)));
     plot_item(p, "forest.csv", "every ::%zu::%zu using 2:1 with points notitle", k + 1, k + 1);
     plot_style(p, runtable_look(f->t, i));
     sheet_row(out, &(ForestRow){f->rows++, of->mean, of->low, of->high});
@@ -243,9 +243,9 @@ static void draw_point(const RunTable *t, const Look *look, const RunScatter *of
     write_title(t, look->design, of, look, title, sizeof title);
     snprintf(name, sizeof name, "%s.csv", of->name);
     plot_item(p, name, "every ::%zu::%zu using 1:5:(0):($6-$5)", row, row);
-    plot_interval(p, plot_colour(look->colour), 1.5);
+    plot_interval(p, plot_colour(look->colour));
     plot_item(p, name, "every ::%zu::%zu using 2:4:($3-$2):(0)", row, row);
-    plot_interval(p, plot_colour(look->colour), 1.5);
+    plot_interval(p, plot_colour(look->colour));
     plot_item(
         p, name,
         "every ::%zu::%zu using 1:4 with points title %s noenhanced pt %d ps %.3g lc rgb %s lw 1.5",

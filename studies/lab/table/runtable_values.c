@@ -70,8 +70,8 @@ static int is_positive(const RunTable *t, const char *name)
 /* Summarises a column's numbers; the mean of equal numbers is that number. */
 static Interval summarise(const RunTable *t, const char *name, const double *x)
 {
-    Interval v = is_positive(t, name) ? statistics_positive(x, 1, t->seeds)
-                                      : statistics_mean(x, 1, t->seeds);
+    Interval v =
+        is_positive(t, name) ? statistics_positive(x, t->seeds) : statistics_mean(x, 1, t->seeds);
     if (v.n > 1 && v.sd < 1e-12 * fabs(v.mean))
         for (size_t j = 0; j < t->seeds; j++)
             if (!isnan(x[j])) v.mean = x[j];

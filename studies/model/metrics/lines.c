@@ -61,7 +61,16 @@ int lines_read(const char *file, Lines *out)
     return lines_take(standard ? "standard input" : file, text, bytes, out);
 }
 
-int lines_short(const Lines *l)
+void lines_free(Lines *l)
+{
+    memory_free(l->text);
+    memory_free(l->line);
+    *l = (Lines){0};
+}
+
+/* Refuses a line of more than LINE_MOST bytes, with file and line. Metrics count the n-grams of a line in memory of some 70 times its
+ * bytes. No line of a translation is as long: an article of Wikipedia has at most 2 MiB (MediaWiki's $wgMaxArticleSize). */
+static int lines_short(const Lines *l)
 {
     for (size_t i = 0; i < l->count; i++)
         if (l->line[i].bytes > LINE_MOST)
@@ -70,13 +79,6 @@ int lines_short(const Lines *l)
                              "longer; are line ends missing?",
                              l->file, i + 1, l->line[i].bytes, LINE_MOST);
     return 0;
-}
-
-void lines_free(Lines *l)
-{
-    memory_free(l->text);
-    memory_free(l->line);
-    *l = (Lines){0};
 }
 
 int lines_list(const char *option, const char *files, int *standard, LinesList *out)

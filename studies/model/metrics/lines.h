@@ -27,11 +27,7 @@ int lines_read(const char *file, Lines *out);
  * case. */
 int lines_take(const char *file, char *text, size_t bytes, Lines *out);
 
-/* ERR_INPUT with file and line where a line has more than LINE_MOST bytes. Metrics count the n-grams of a line in memory
- * of some 70 times its bytes. No line of a translation is as long: an article of Wikipedia has at most 2 MiB
- * (MediaWiki's $wgMaxArticleSize). */
-enum { LINE_MOST = 4 << 20 };
-int lines_short(const Lines *l);
+enum { LINE_MOST = 4 << 20 }; /* bytes of a line */
 
 void lines_free(Lines *l);
 
@@ -43,7 +39,8 @@ typedef struct {
 } LinesList;
 
 /* Reads them. *standard: how often standard input was read so far, which may be once. ERR_INPUT with words on --OPTION,
- * also for an empty name, and as lines_read and lines_short. Caller: lines_list_free, whatever the code. */
+ * also for an empty name, and with file and line
+ * for one of more than LINE_MOST bytes, and as lines_read. Caller: lines_list_free, whatever the code. */
 int lines_list(const char *option, const char *files, int *standard, LinesList *out);
 void lines_list_free(LinesList *l);
 

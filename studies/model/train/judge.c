@@ -17,9 +17,8 @@ static int open_search(const Options *o, Stacks s, const Backend *b, Judge *j)
     const Corpus *c = j->corpus;
     TRY(options_new(search, &j->search));
     TRY(options_set(j->search, OPTION_ARGUMENT, "", "beam", "1"));
-    TRY(network_model(o, s, &c->vocab, b, 0, &j->model));
-    return translator_new(j->search, &j->model, 1, &c->vocab, c->bpe, 1, &command_stop,
-                          &j->translator);
+    TRY(network_model(o, s, &c->vocab, b, &j->model));
+    return translator_new(j->search, &j->model, 1, &c->vocab, 1, &command_stop, &j->translator);
 }
 
 int judge_new(const Options *o, Stacks s, const Corpus *c, const Backend *b, Judge **out)

@@ -310,8 +310,7 @@ static int has_diverged(const Training *r)
 {
     SCOPED(model_drop) Model *fresh = NULL;
     if (!isfinite(r->result.valid_ppl)) return 1;
-    if (network_model(r->options, r->stacks, &r->corpus.vocab, r->backend, 0, &fresh) != 0)
-        return 0;
+    if (network_model(r->options, r->stacks, &r->corpus.vocab, r->backend, &fresh) != 0) return 0;
     return runs_worse(fresh, r->options, &r->corpus, r->result.valid_ppl);
 }
 

@@ -343,8 +343,8 @@ static int translate(Job *j)
     const char *file = options_text(o, "out"), *prefix = options_text(o, "prefix");
     size_t nbest = j->nbest = options_size(o, "nbest");
     Output out;
-    TRY(translator_new(o, j->model, j->models, &j->net->vocab, j->net->bpe, nbest ? nbest : 1,
-                       &command_stop, &j->translator));
+    TRY(translator_new(o, j->model, j->models, &j->net->vocab, nbest ? nbest : 1, &command_stop,
+                       &j->translator));
     if (prefix) TRY(texts_read(j->net, prefix, &j->begins));
     if (prefix) TRY(text_sentences(&j->begins, j->net->vocab.eos));
     TRY(open_source(options_text(o, "text"), &j->in));

@@ -254,7 +254,6 @@ int growth_find(const Growth *g, const Table *t, double *growth)
                                 .field = {linear_F, linear_G},
                                 .t_end = 1,
                                 .h0 = 1,
-                                .linear = 1,
                                 .special = 1 << OP_F | 1 << OP_G,
                                 .context = &w.linear}};
     quiet_begin();
