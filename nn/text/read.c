@@ -129,16 +129,12 @@ static int next_word(Scan *s, const char **word, size_t *bytes)
     return 1;
 }
 
-/* Returns the bytes of the UTF-8 character at p, of which `left` are there, from its lead byte; 1 where no such
- * character follows. Source: RFC 3629, section 3. */
+/* Returns the bytes of the UTF-8 character at p, of which `left` are there; 1 where none follows. */
 static size_t character(const char *p, size_t left)
 {
-    unsigned char c = (unsigned char)*p;
-    size_t n = c < 0xC2 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 1;
-    if (n > left) return 1;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xC0) != 0x80) return 1;
-    return n;
+    ucs4_t c;
+    int n = u8_mbtoucr(&c, (const uint8_t *)p, left);
+    return n > 0 ? (size_t)n : 1;
 }
 
 static int next_character(Scan *s, const char **token, size_t *bytes)

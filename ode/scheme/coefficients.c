@@ -16,47 +16,15 @@
 
 /* ---- numbers as they are written ---------------------------------------------------------------------- */
 
-/* Reads digits with a point and an exponent; returns the bytes, 0: none stand there. */
-static size_t read_decimal(const char *s, size_t n, mpq_t out)
-{
-    long places = 0, power = 0;
-    size_t i = 0, digits = 0;
-    mpq_set_ui(out, 0, 1);
-    for (int point = 0; i < n && (isdigit((unsigned char)s[i]) || (s[i] == '.' && !point)); i++) {
-        if (s[i] == '.') {
-            point = 1;
-            continue;
-        }
-        mpz_mul_ui(mpq_numref(out), mpq_numref(out), 10);
-        mpz_add_ui(mpq_numref(out), mpq_numref(out), (unsigned long)(s[i] - '0'));
-        places += point;
-        digits++;
-    }
-    if (!digits) return 0;
-    size_t e = i + 1, negative = 0;
-    if (i < n && (s[i] == 'e' || s[i] == 'E')) {
-        if (e < n && (s[e] == '-' || s[e] == '+')) negative = s[e++] == '-';
-        size_t first = e;
-        for (; e < n && isdigit((unsigned char)s[e]) && power < 1000; e++)
-            power = 10 * power + s[e] - '0';
-        if (e > first) i = e;
-    }
-    power = (negative ? -power : power) - places;
-    mpz_ptr side = power < 0 ? mpq_denref(out) : mpq_numref(out);
-    for (; power != 0; power += power < 0 ? 1 : -1) mpz_mul_ui(side, side, 10);
-    mpq_canonicalize(out);
-    return i;
-}
-
 size_t coefficient_read(const char *text, size_t bytes, mpq_t out)
 {
     RATIONAL(divisor);
     size_t sign = bytes > 0 && (*text == '-' || *text == '+');
-    size_t n = read_decimal(text + sign, bytes - sign, out);
+    size_t n = rational_decimal(text + sign, bytes - sign, out);
     if (!n) return 0;
     n += sign;
     if (n + 1 < bytes && text[n] == '/') {
-        size_t more = read_decimal(text + n + 1, bytes - n - 1, divisor);
+        size_t more = rational_decimal(text + n + 1, bytes - n - 1, divisor);
         if (more && mpq_sgn(divisor) != 0) {
             mpq_div(out, out, divisor);
             n += 1 + more;

@@ -1,6 +1,7 @@
 /* rationals.c: see rationals.h. */
 #include "ode/scheme/rationals.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,6 +36,37 @@ void rational_divide(mpq_ptr x, uint64_t k)
         mpz_clear(by);
     }
     mpq_canonicalize(x);
+}
+
+size_t rational_decimal(const char *s, size_t n, mpq_ptr out)
+{
+    long places = 0, power = 0;
+    size_t i = 0, digits = 0;
+    mpq_set_ui(out, 0, 1);
+    for (int point = 0; i < n && (isdigit((unsigned char)s[i]) || (s[i] == '.' && !point)); i++) {
+        if (s[i] == '.') {
+            point = 1;
+            continue;
+        }
+        mpz_mul_ui(mpq_numref(out), mpq_numref(out), 10);
+        mpz_add_ui(mpq_numref(out), mpq_numref(out), (unsigned long)(s[i] - '0'));
+        places += point;
+        digits++;
+    }
+    if (!digits) return 0;
+    size_t e = i + 1, negative = 0;
+    if (i < n && (s[i] == 'e' || s[i] == 'E')) {
+        if (e < n && (s[e] == '-' || s[e] == '+')) negative = s[e++] == '-';
+        size_t first = e;
+        for (; e < n && isdigit((unsigned char)s[e]) && power < 1000; e++)
+            power = 10 * power + s[e] - '0';
+        if (e > first) i = e;
+    }
+    power = (negative ? -power : power) - places;
+    mpz_ptr side = power < 0 ? mpq_denref(out) : mpq_numref(out);
+    for (; power != 0; power += power < 0 ? 1 : -1) mpz_mul_ui(side, side, 10);
+    mpq_canonicalize(out);
+    return i;
 }
 
 void integer_set(mpz_ptr out, uint64_t n)

@@ -26,6 +26,8 @@ static inline void rational_drop(mpq_t *x)
 void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_divide(mpq_ptr x, uint64_t k);
+/* Reads digits with a point and an exponent exactly; returns the bytes, 0: none stand there. */
+size_t rational_decimal(const char *s, size_t n, mpq_ptr out);
 
 /* Whole numbers of 64 bits, where GMP's functions take `long`, which may have 32: n as an integer, one below 2^64 as a number,
  * and n modulo p, p > 0. */

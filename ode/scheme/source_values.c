@@ -22,7 +22,7 @@
 #include "kernels/base/memory.h"
 #include "ode/scheme/rationals.h"
 
-enum { DEPTH_MOST = 48, POWER_MOST = 64, EXPONENT_MOST = 400, DIGITS_MOST = 600, BITS_MOST = 4096 };
+enum { DEPTH_MOST = 48, POWER_MOST = 64, NUMBER_MOST = 600 /* bytes */, BITS_MOST = 4096 };
 
 /* ---- values ------------------------------------------------------------------------------------------ */
 
@@ -82,6 +82,11 @@ int value_copy(Value *to, const Value *from)
     return 0;
 }
 
+static int is_long(const mpq_t q)
+{
+    return mpz_sizeinbase(mpq_numref(q), 2) + mpz_sizeinbase(mpq_denref(q), 2) > BITS_MOST;
+}
+
 static int combine_numbers(Value *to, int op, const Value *from)
 {
     if (op == '/' && mpq_sgn(from->q) == 0) return SOURCE_UNREAD;
@@ -91,8 +96,7 @@ static int combine_numbers(Value *to, int op, const Value *from)
                  : mpq_div)(to->q, to->q, from->q);
     to->inexact |= from->inexact;
     if (to->inexact) rational_shorten(to->q);
-    size_t bits = mpz_sizeinbase(mpq_numref(to->q), 2) + mpz_sizeinbase(mpq_denref(to->q), 2);
-    return bits > BITS_MOST ? SOURCE_UNREAD : 0;
+    return is_long(to->q) ? SOURCE_UNREAD : 0;
 }
 
 int value_combine(Value *to, int op, const Value *from)
@@ -355,47 +359,13 @@ static int make_variable(Reader *r, const char *name, Variable **out)
 
 static int read_power(Reader *r, Value *v);
 
-/* Reads the exponent of a number, [+|-]digits, which are few. */
-static int read_exponent(const char *at, size_t bytes, long *out)
-{
-    size_t sign = bytes && (*at == '-' || *at == '+');
-    long n = 0;
-    if (bytes == sign) return SOURCE_UNREAD;
-    for (size_t i = sign; i < bytes; i++) {
-        if (!isdigit((unsigned char)at[i]) || n > EXPONENT_MOST + DIGITS_MOST) return SOURCE_UNREAD;
-        n = 10 * n + (at[i] - '0');
-    }
-    *out = sign && *at == '-' ? -n : n;
-    return 0;
-}
-
 /* Reads digits, a point and an exponent exactly. */
 static int read_number(const Token *t, Value *v)
 {
-    char digits[DIGITS_MOST + 1];
-    size_t n = 0;
-    long exponent = 0, behind_e = 0;
-    int behind = 0, minus = t->bytes && *t->at == '-'; /* in a text, "-.5" */
-    for (size_t i = (size_t)minus; i < t->bytes; i++) {
-        if (t->at[i] == '.') {
-            if (behind++) return SOURCE_UNREAD;
-        } else if (isdigit((unsigned char)t->at[i])) {
-            if (n == DIGITS_MOST) return SOURCE_UNREAD;
-            digits[n++] = t->at[i];
-            exponent -= behind > 0;
-        } else {
-            if (t->at[i] != 'e' && t->at[i] != 'E') return SOURCE_UNREAD;
-            TRY(read_exponent(t->at + i + 1, t->bytes - i - 1, &behind_e));
-            break;
-        }
-    }
-    digits[n] = '\0';
-    exponent += behind_e;
-    if (n == 0 || labs(exponent) > EXPONENT_MOST) return SOURCE_UNREAD;
-    RATIONAL(ten);
-    mpz_ui_pow_ui(mpq_numref(ten), 10, (unsigned long)labs(exponent));
-    mpz_set_str(mpq_numref(v->q), digits, 10);
-    (exponent < 0 ? mpq_div : mpq_mul)(v->q, v->q, ten);
+    size_t minus = t->bytes && *t->at == '-', n = t->bytes - minus; /* in a text, "-.5" */
+    if (n == 0 || n > NUMBER_MOST || rational_decimal(t->at + minus, n, v->q) != n ||
+        is_long(v->q))
+        return SOURCE_UNREAD;
     if (minus) mpq_neg(v->q, v->q);
     /* 0.5 is 1/2, and 0.1 a rounding as far as anyone can tell. */
     v->inexact = mpz_popcount(mpq_denref(v->q)) != 1;

@@ -37,7 +37,7 @@ sort -u "$work/libraries" | while read -r name path; do
 done
 mkdir -p "$root/studies/scripts" "$root/studies/bench/peer" "$root/tests/scripts"
 cp studies/bench/peer/torch_*.py "$root/studies/bench/peer/"
-cp studies/scripts/gpu.sh studies/scripts/tables.sh studies/scripts/planned.sh "$root/studies/scripts/"
+cp studies/scripts/gpu.sh studies/scripts/tables.sh studies/scripts/planned.sh studies/scripts/shared.sh "$root/studies/scripts/"
 mkdir -p "$root/studies/results"
 cp -R studies/results/planned "$root/studies/results/"
 ln -s release/trotter "$root/build/trotter"

@@ -29,22 +29,13 @@
 # Each part is a `trotter compare` in OUT/PART by N processes of one thread each (default: one a core). What is there already
 # goes on or is left as it is, so that the same command can be given again. Some 12 hours on two cores. Needs build/trotter.
 set -eu
+. "$(dirname "$0")/shared.sh"
 root=$(dirname "$0")/../..
 corpus='' out='' only=two,low,others,papers,four,three,parts,confirm,wide,blocks,sixteen,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 device=cpu precision=f32 extra=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    --corpus | --out | --only | --first | --seeds | --processes | --rate | --dropout | --device | --precision | --extra)
-        [ $# -gt 1 ] || { echo "dial.sh: $1 needs a value" >&2; exit 2; }
-        eval "${1#--}=\$2"
-        shift 2 ;;
-    *)
-        echo "dial.sh: $1: no such option (see the head of the script)" >&2
-        exit 2 ;;
-    esac
-done
-[ -n "$corpus" ] && [ -n "$out" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+while [ $# -gt 0 ]; do take_option "--corpus --out --only --first --seeds --processes --rate --dropout --device --precision --extra" "$@" && shift 2; done
+[ -n "$corpus" ] && [ -n "$out" ] || usage
 trotter=${TROTTER:-$root/build/trotter}
-[ -x "$trotter" ] || { echo "dial.sh: $trotter is not there: make build" >&2; exit 2; }
+[ -x "$trotter" ] || refuse "$trotter is not there: make build"
 mkdir -p "$out"
 
 # The rate falls to 0, so that the last epoch is the one that counts.
@@ -57,28 +48,15 @@ others=heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,hal
 file="--scheme-file $root/studies/schemes/study.scheme"
 trained="--rate $rate --dropout $dropout" narrow='--width 64 --inner 256' wide='--width 128 --inner 512'
 
-about() {
-    echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
-    echo "commit: $(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)"
-    echo "processor: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
-}
-
 # part NAME OPTIONS...: by all processes at once; --extra is for trials.
 part() {
-    name=$1 workers=
+    name=$1
     shift
     case ,$only, in *",$name,"*) ;; *) return 0 ;; esac
     mkdir -p "$out/$name"
     [ -e "$out/$name/about.txt" ] || about >"$out/$name/about.txt"
-    for i in $(seq 2 "$processes"); do
-        # shellcheck disable=SC2086
-        "$trotter" compare $recipe "$@" $extra --out "$out/$name" >/dev/null 2>"$out/$name-process-$i.log" &
-        workers="$workers $!"
-    done
     # shellcheck disable=SC2086
-    "$trotter" compare $recipe "$@" $extra --out "$out/$name"
-    # shellcheck disable=SC2086
-    [ -z "$workers" ] || wait $workers
+    together "$out/$name-process" "$trotter" compare $recipe "$@" $extra --out "$out/$name"
 }
 
 # spelt NAMES: as tables have the names of schemes.

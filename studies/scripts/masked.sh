@@ -11,22 +11,13 @@
 # Unfinished runs go on and finished ones stay, so that the same command can be given again. A seed takes about an hour on two
 # cores. The script needs build/trotter; the texts are not in this repository.
 set -eu
+. "$(dirname "$0")/shared.sh"
 cd "$(dirname "$0")/../.."
 text='' glue='' out='' seeds=1,2,3 processes=$(nproc)
-while [ $# -gt 0 ]; do
-    case $1 in
-    --text | --glue | --out | --seeds | --processes)
-        [ $# -gt 1 ] || { echo "masked.sh: $1 needs a value" >&2; exit 2; }
-        eval "${1#--}=\$2"
-        shift 2 ;;
-    *)
-        echo "masked.sh: $1: no such option (see the head of the script)" >&2
-        exit 2 ;;
-    esac
-done
-[ -n "$text" ] && [ -n "$glue" ] && [ -n "$out" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/masked.sh >&2; exit 2; }
+while [ $# -gt 0 ]; do take_option "--text --glue --out --seeds --processes" "$@" && shift 2; done
+[ -n "$text" ] && [ -n "$glue" ] && [ -n "$out" ] || usage
 trotter=${TROTTER:-build/trotter}
-[ -x "$trotter" ] || { echo "masked.sh: $trotter is not there: make build" >&2; exit 2; }
+[ -x "$trotter" ] || refuse "$trotter is not there: make build"
 mkdir -p "$out"
 
 # heun-layer is RK2 over the whole layer, with equal weights.
@@ -53,39 +44,21 @@ finetune() {
         "$trotter" finetune --model "$out/masked-$1/runs/$3-layers2-seed$1" $options $grid --out "$out/$2-$3-$1"
 }
 
-# finetune_some SEED PROCESS: each process does every N-th fine-tuning
+# finetune_some SEED: each process does every N-th fine-tuning
 finetune_some() {
     n=0
     for task in sst2 cola; do
         for scheme in $schemes; do
             n=$((n + 1))
-            [ $((n % processes + 1)) != "$2" ] || finetune "$1" $task "$scheme"
+            [ $((n % processes + 1)) != "$process" ] || finetune "$1" $task "$scheme"
         done
     done
 }
 
-about() {
-    echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
-    echo "commit: $(git rev-parse HEAD 2>/dev/null || echo unknown)"
-    echo "processor: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
-}
-
-# by_all WORK SEED: runs WORK in all processes at once
-by_all() {
-    workers=
-    for i in $(seq 2 "$processes"); do
-        "$1" "$2" "$i" >/dev/null 2>"$out/process-$i.log" &
-        workers="$workers $!"
-    done
-    "$1" "$2" 1
-    # shellcheck disable=SC2086
-    [ -z "$workers" ] || wait $workers
-}
-
 for seed in $(echo "$seeds" | tr , ' '); do
-    by_all pretrain "$seed"
+    together "$out/process" pretrain "$seed"
     about >"$out/masked-$seed/about.txt"
-    by_all finetune_some "$seed"
+    together "$out/process" finetune_some "$seed"
 done
 
 for task in sst2 cola; do

@@ -10,28 +10,22 @@
 # does other work: a load above 0.5 at the start gives a warning. It takes half an hour to an hour on two cores. The exit
 # status is the number of benches that failed.
 set -u
+. "$(dirname "$0")/shared.sh"
 cd "$(dirname "$0")/../.." || exit 2
 out=studies/results/translation/speed budget=60 only=pairs,translate peers=1
 while [ $# -gt 0 ]; do
     case $1 in
-    --out | --budget | --only)
-        [ $# -gt 1 ] || { echo "pairs_speed.sh: $1 needs a value" >&2; exit 2; }
-        eval "${1#--}=\$2"
-        shift 2 ;;
     --without-peer)
         peers=0
         shift ;;
-    *)
-        echo "pairs_speed.sh: $1: no such option (see the head of the script)" >&2
-        exit 2 ;;
+    *) take_option "--out --budget --only" "$@" && shift 2 ;;
     esac
 done
 trotter=${TROTTER:-build/trotter}
 python=${PYTHON:-/usr/bin/python3}
-[ -x "$trotter" ] || { echo "pairs_speed.sh: $trotter is not there: make" >&2; exit 2; }
+[ -x "$trotter" ] || refuse "$trotter is not there: make"
 if [ $peers = 1 ] && ! "$python" -c 'import torch' 2>/dev/null; then
-    echo "pairs_speed.sh: $python has no torch: apt-get install python3-torch, or --without-peer" >&2
-    exit 2
+    refuse "$python has no torch: apt-get install python3-torch, or --without-peer"
 fi
 mkdir -p "$out" || exit 2
 load() { cut -d' ' -f1-3 /proc/loadavg; }

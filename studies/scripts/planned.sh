@@ -20,45 +20,35 @@
 # The other corpus is WikiText-2, in words. N processes (4) share the trainings. A stopped study goes on with the same command. --list shows the commands alone. Afterwards
 # `trotter table OUT/NAME/runs.csv --plan studies/results/planned/NAME.txt` has the primary contrast, and git says that the plan was older than the data.
 set -eu
+. "$(dirname "$0")/shared.sh"
 cd "$(dirname "$0")/../.."
 plans=studies/results/planned
 name=${1:-} corpus='' glue='' out='' processes=4 device=cuda precision=bf16 list=0
-[ -f "$plans/$name.txt" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/planned.sh >&2; exit 2; }
+[ -f "$plans/$name.txt" ] || usage
 shift
 while [ $# -gt 0 ]; do
     case $1 in
-    --list) list=1 ;;
-    --corpus | --glue | --out | --processes | --device | --precision)
-        [ $# -gt 1 ] || { echo "planned.sh: $1 needs a value" >&2; exit 2; }
-        eval "${1#--}=\$2"
+    --list)
+        list=1
         shift ;;
-    *)
-        echo "planned.sh: $1: no such option (see the head of the script)" >&2
-        exit 2 ;;
+    *) take_option "--corpus --glue --out --processes --device --precision" "$@" && shift 2 ;;
     esac
-    shift
 done
 [ $list = 0 ] || : "${corpus:=DIR}" "${glue:=DIR}" "${out:=OUT}"
-[ -n "$corpus" ] && [ -n "$out" ] || { echo "planned.sh: --corpus DIR and --out OUT are needed" >&2; exit 2; }
-[ "$name" != masked ] || [ -n "$glue" ] || { echo "planned.sh: masked needs --glue DIR" >&2; exit 2; }
+[ -n "$corpus" ] && [ -n "$out" ] || refuse "--corpus DIR and --out OUT are needed"
+[ "$name" != masked ] || [ -n "$glue" ] || refuse "masked needs --glue DIR"
 trotter=${TROTTER:-build/trotter}
 machine="--device $device --precision $precision"
 
 # study FOLDER COMMAND OPTIONS...: by all processes at once.
 study() {
-    folder=$out/$1 command=$2 workers=
+    folder=$out/$1 command=$2
     shift 2
     # shellcheck disable=SC2086
     set -- "$trotter" "$command" --corpus "$corpus" $machine "$@" --out "$folder"
     if [ $list = 1 ]; then echo "$*"; return; fi
     mkdir -p "$folder"
-    for i in $(seq 2 "$processes"); do
-        "$@" >/dev/null 2>"$folder-process-$i.log" &
-        workers="$workers $!"
-    done
-    "$@"
-    # shellcheck disable=SC2086
-    [ -z "$workers" ] || wait $workers
+    together "$folder-process" "$@"
 }
 
 # step FILE COMMAND...: makes a file by a command, once.

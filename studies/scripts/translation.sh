@@ -13,22 +13,13 @@
 # Unfinished runs go on and finished ones stay, so that the same command can be given again. A seed of tiny takes about two
 # hours on two cores, one of pairs about one and a half. The script needs build/trotter; the text is not in this repository.
 set -eu
+. "$(dirname "$0")/shared.sh"
 cd "$(dirname "$0")/../.."
 corpus='' out='' precision=f32 only=tiny,pairs seeds=1,2 processes=$(nproc)
-while [ $# -gt 0 ]; do
-    case $1 in
-    --corpus | --out | --only | --seeds | --processes | --precision)
-        [ $# -gt 1 ] || { echo "translation.sh: $1 needs a value" >&2; exit 2; }
-        eval "${1#--}=\$2"
-        shift 2 ;;
-    *)
-        echo "translation.sh: $1: no such option (see the head of the script)" >&2
-        exit 2 ;;
-    esac
-done
-[ -n "$corpus" ] && [ -n "$out" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/translation.sh >&2; exit 2; }
+while [ $# -gt 0 ]; do take_option "--corpus --out --only --seeds --processes --precision" "$@" && shift 2; done
+[ -n "$corpus" ] && [ -n "$out" ] || usage
 trotter=${TROTTER:-build/trotter}
-[ -x "$trotter" ] || { echo "translation.sh: $trotter is not there: make build" >&2; exit 2; }
+[ -x "$trotter" ] || refuse "$trotter is not there: make build"
 mkdir -p "$out"
 text="--corpus $corpus --source en --target de --bpe 10000 --sequence 128"
 
@@ -44,12 +35,6 @@ pairs="--layers 2 --width 128 --inner 512 --heads 4 --activation gelu --dropout 
 
 has() { case ,$only, in *",$1,"*) true ;; *) false ;; esac; }
 
-machine() {
-    echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
-    echo "commit: $(git rev-parse HEAD 2>/dev/null || echo unknown)"
-    echo "processor: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
-}
-
 for seed in $(echo "$seeds" | tr , ' '); do
     if has tiny && [ ! -e "$out/tiny-$seed/test.out" ]; then
         resume=
@@ -62,24 +47,16 @@ for seed in $(echo "$seeds" | tr , ' '); do
             "$trotter" bleu --reference "${file%.en}.de" --hypothesis "$out/tiny-$seed/$split.out" --tokenize none --csv \
                 >"$out/tiny-$seed/$split.csv"
         done
-        machine >"$out/tiny-$seed/about.txt"
+        about >"$out/tiny-$seed/about.txt"
     fi
 done
 
 if has pairs; then
     # shellcheck disable=SC2046
     set -- $(echo "$seeds" | tr , ' ')
-    workers=
-    for i in $(seq 2 "$processes"); do
-        # shellcheck disable=SC2086
-        "$trotter" compare $text $pairs --seeds $# --seed "$1" --out "$out/pairs" >/dev/null 2>"$out/process-$i.log" &
-        workers="$workers $!"
-    done
     # shellcheck disable=SC2086
-    "$trotter" compare $text $pairs --seeds $# --seed "$1" --out "$out/pairs"
-    # shellcheck disable=SC2086
-    [ -z "$workers" ] || wait $workers
-    machine >"$out/pairs/about.txt"
+    together "$out/process" "$trotter" compare $text $pairs --seeds $# --seed "$1" --out "$out/pairs"
+    about >"$out/pairs/about.txt"
 fi
 
 if has tiny; then

@@ -33,7 +33,6 @@ void compare_fill(Study *u, const StudyDesign *d, const StudyRun *r)
     study_set(u, r, "system", orders->system->name);
     study_set(u, r, "verdict", verdict_name(m->verdict));
     study_set(u, r, "control_of", controlled);
-    study_put(u, r, "parameters", study_real(u, r, "params"));
     if (options_item(u->options, "vary",
                      0)) /* `scheme` is then the design's name, with what it varies */
         study_set(u, r, "integrator", d->spec.stacks.layers->name);
