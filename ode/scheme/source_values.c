@@ -363,8 +363,7 @@ static int read_power(Reader *r, Value *v);
 static int read_number(const Token *t, Value *v)
 {
     size_t minus = t->bytes && *t->at == '-', n = t->bytes - minus; /* in a text, "-.5" */
-    if (n == 0 || n > NUMBER_MOST || rational_decimal(t->at + minus, n, v->q) != n ||
-        is_long(v->q))
+    if (n == 0 || n > NUMBER_MOST || rational_decimal(t->at + minus, n, v->q) != n || is_long(v->q))
         return SOURCE_UNREAD;
     if (minus) mpq_neg(v->q, v->q);
     /* 0.5 is 1/2, and 0.1 a rounding as far as anyone can tell. */
