@@ -213,6 +213,7 @@ TEST(blocks_are_drawn_and_rates_chosen_by_rule)
 TEST(slopes_are_those_of_lines)
 {
     need_tool("python3");
+    need_tool("gnuplot");
     shell_ok(
         "mkdir -p p/a p/b lines; { echo seed,test_ppl,valid_ppl,part,truncation,integrator,step-penalty; awk 'BEGIN {for (k = 4; k; k--) {"
         "printf \"7,%%g,%%g,,%%g,a,error=%%d\\n\", 30 * k ^ .25, 40 * k ^ .5, k, k;"
