@@ -506,6 +506,26 @@ TEST(test_failed_run)
     }
 }
 
+/* A run whose process was killed has failed for the study that started it. Where another study has done it since, the first one's tables
+ * have it. The second run, and then the second study, wait meanwhile. */
+TEST(test_failed_run_done_by_another)
+{
+    static const char line[] = "compare --scheme euler --seeds 2 --epochs 100 --out others" TINY;
+    pid_t first = shell_start("first", "%s %s", program, line);
+    await_lines("others/runs/euler-seed1/log.csv", 0);
+    shell_ok("kill -9 $(pgrep -f others/runs/euler-seed[1]/)");
+    await_lines("others/runs/euler-seed1/failed", 0);
+    await_lines("others/runs/euler-seed2/log.csv", 0);
+    shell_ok("kill -STOP $(pgrep -f others/runs/euler-seed[2]/)");
+    pid_t second = shell_start("second", "%s %s", program, line);
+    await_lines("others/runs/euler-seed1/result.csv", 0);
+    test_signal(second, SIGKILL);
+    shell_finish(second);
+    shell_ok("kill -CONT $(pgrep -f others/runs/euler-seed[2]/)");
+    assert_int_equal(shell_finish(first), 0);
+    shell_ok("[ $(cut -d, -f12 others/compare.csv | sed -n 2p) = 2 ]");
+}
+
 /* A study is spared while it is at work and after it was stopped. A study of other options is refused before it trains
  * anything, by the study's config.ini and, where that is gone, by the run's own. The same command goes on, and more
  * schemes and seeds find the runs that are there. */

@@ -140,11 +140,28 @@ static int begin(const Study *u, const StudyTask *list, size_t n, int follow)
     return u->worker.leader ? save_config(u) : 0;
 }
 
+/* Takes runs that failed here and that another process has done since. */
+static int look_again(Study *u)
+{
+    for (size_t i = 0; i < u->designs; i++)
+        for (size_t k = 0; k < u->design[i].seeds; k++) {
+            StudyRun *r = &u->design[i].run[k];
+            const RunSpec s = study_spec(&u->design[i], r);
+            int there = 0;
+            if (r->state != RUN_FAILED) continue;
+            TRY(runs_look(&u->runs, &s, &u->runs_csv, r->at, &there));
+            if (there) r->state = RUN_THERE;
+            u->failed -= (size_t)there;
+        }
+    return 0;
+}
+
 int study_train(Study *u, int trials, int wait, int follow)
 {
     SCOPED(memory_drop) StudyTask *list = study_tasks(u);
     if (!list) return ERR_MEMORY;
     size_t n = list_open(u, trials, list);
     TRY(begin(u, list, n, follow));
-    return study_work(u, NULL, list, n, wait);
+    TRY(study_work(u, NULL, list, n, wait));
+    return u->kind->one || trials ? 0 : look_again(u);
 }

@@ -7,7 +7,8 @@
 # Every task runs the same command and claims runs that no other task has, so there may be as many tasks as
 # the queue gives, and they may start and end at any time. The first task waits for the others' runs and
 # writes the tables. When time is up a task saves its run: submit again, with any array, to go on. TROTTER
-# names the program (default: trotter, by PATH).
+# names the program (default: trotter, by PATH). Options of sbatch go before the script and take the place of those below,
+# as --cpus-per-task=1 for small runs.
 #SBATCH --job-name=trotter-study
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=4
@@ -17,4 +18,5 @@
 
 study=$1
 shift
-exec srun "${TROTTER:-trotter}" "$study" --threads "${SLURM_CPUS_PER_TASK:-1}" "$@"
+# From Slurm 22.05 on srun does not take --cpus-per-task over from sbatch, and may bind all threads to one processor.
+exec srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" "${TROTTER:-trotter}" "$study" --threads "${SLURM_CPUS_PER_TASK:-1}" "$@"
