@@ -41,12 +41,14 @@ static const FamilySetting gpt2_settings[] = {
     {"plain-input", NULL, "yes"},
     {0}};
 
+/* clang-format off */
+#define ALL_DEMANDS                                                                                 \
+    {"quantization_config", ""}, {"pruned_heads", ""}, {"add_cross_attention", "false"},            \
+    {"is_encoder_decoder", "false"}
+/* clang-format on */
 static const FamilyDemand gpt2_demands[] = {{"scale_attn_weights", "true", .null = 1},
                                             {"scale_attn_by_inverse_layer_idx", "false"},
-                                            {"add_cross_attention", "false"},
-                                            {"quantization_config", ""},
-                                            {"pruned_heads", ""},
-                                            {"is_encoder_decoder", "false"},
+                                            ALL_DEMANDS,
                                             {0}};
 
 static const FamilyTensor gpt2_tensors[] = {
@@ -86,20 +88,20 @@ static const FamilyWord scalings[] = {
 
 /* What the families share. The type of rotary_scaling is called `type` until transformers 4.42. */
 /* clang-format off */
-#define SHAPE_SETTINGS                                                                              \
+#define SHAPE_SETTINGS(LENGTH)                                                                      \
     {"layers", "num_hidden_layers"},                                                               \
     {"width", "hidden_size"},                                                                      \
     {"heads", "num_attention_heads"},                                                              \
     {"inner", "intermediate_size"},                                                                \
-    {"sequence", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},                       \
-    {"batch-tokens", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},                   \
-    {"positions", NULL, "rotary"}
+    {"sequence", "max_position_embeddings", LENGTH, .most = FOREIGN_TOKENS},                       \
+    {"batch-tokens", "max_position_embeddings", LENGTH, .most = FOREIGN_TOKENS}
+#define ROTARY_SETTINGS SHAPE_SETTINGS("1024"), {"positions", NULL, "rotary"}
 #define ROPE_SETTINGS(BASE, SCALINGS)                                                               \
     {"rotary-base", "rope_theta", BASE},                                                           \
     {"rotary-scaling", "rope_type", "default", SCALINGS, .keys = 1},                               \
     {"rotary-scaling", "type", "default", SCALINGS, .keys = 1}
 #define LLAMA_SETTINGS(EPS, SCALINGS)                                                               \
-    SHAPE_SETTINGS,                                                                                \
+    ROTARY_SETTINGS,                                                                                \
     {"kv-heads", "num_key_value_heads", "=num_attention_heads"},                                   \
     {"activation", "hidden_act", "silu", gated},                                                   \
     {"norm-kind", NULL, "rms"},                                                                    \
@@ -108,8 +110,7 @@ static const FamilyWord scalings[] = {
     ROPE_SETTINGS("10000", SCALINGS),                                                              \
     {"plain-input", NULL, "yes"}
 #define OTHER_DEMANDS                                                                               \
-    {"rope_interleaved", "false"}, {"use_mrope", "false"}, {"quantization_config", ""},             \
-    {"pruned_heads", ""}, {"add_cross_attention", "false"}, {"is_encoder_decoder", "false"}
+    {"rope_interleaved", "false"}, {"use_mrope", "false"}, ALL_DEMANDS
 #define LLAMA_DEMANDS {"partial_rotary_factor", "1"}, OTHER_DEMANDS
 /* clang-format on */
 static const FamilySetting llama_settings[] = {
@@ -173,7 +174,7 @@ static const FamilyTensor phi3_tensors[] = {
  * which is two equal ones here --------------------------------------------------------------------- */
 
 static const FamilySetting phi_settings[] = {
-    SHAPE_SETTINGS,
+    ROTARY_SETTINGS,
     {"kv-heads", "num_key_value_heads", "=num_attention_heads"},
     {"activation", "hidden_act", "gelu_new", activations},
     {"gelu", "hidden_act", "gelu_new", gelus},
@@ -218,7 +219,7 @@ static const FamilyWord gated_tanh[] = {
     {"gelu_pytorch_tanh", "geglu"}, {"gelu_new", "geglu"}, {"gelu_fast", "geglu"}, {0}};
 /* clang-format off */
 #define GEMMA_SETTINGS(BASE)                                                                        \
-    SHAPE_SETTINGS,                                                                                \
+    ROTARY_SETTINGS,                                                                                \
     {"kv-heads", "num_key_value_heads"},                                                           \
     {"activation", "hidden_activation", "gelu_pytorch_tanh", gated_tanh},                          \
     {"norm-kind", NULL, "rms"},                                                                    \
@@ -288,32 +289,21 @@ static const FamilyWord gelu_words[] = {{"gelu_new", "gelu"},    {"gelu_pytorch_
                                         {"gelu_fast", "gelu"},   {"gelu", "gelu"},
                                         {"gelu_python", "gelu"}, {0}};
 
-static const FamilySetting bert_settings[] = {
-    {"layers", "num_hidden_layers"},
-    {"width", "hidden_size"},
-    {"heads", "num_attention_heads"},
-    {"inner", "intermediate_size"},
-    {"sequence", "max_position_embeddings", "512", .most = FOREIGN_TOKENS},
-    {"batch-tokens", "max_position_embeddings", "512", .most = FOREIGN_TOKENS},
-    {"activation", "hidden_act", "gelu", gelu_words},
-    {"gelu", "hidden_act", "gelu", gelus},
-    {"norm-eps", "layer_norm_eps", "1e-12"},
-    {"untied", "tie_word_embeddings", "true", untied},
-    {"norm", NULL, "post"},
-    {"input-norm", NULL, "yes"},
-    {"objective", NULL, "masked"},
-    {"context", NULL, "sentence"},
-    {"positions", NULL, "learned"},
-    {"plain-input", NULL, "yes"},
-    {0}};
+static const FamilySetting bert_settings[] = {SHAPE_SETTINGS("512"),
+                                              {"activation", "hidden_act", "gelu", gelu_words},
+                                              {"gelu", "hidden_act", "gelu", gelus},
+                                              {"norm-eps", "layer_norm_eps", "1e-12"},
+                                              {"untied", "tie_word_embeddings", "true", untied},
+                                              {"norm", NULL, "post"},
+                                              {"input-norm", NULL, "yes"},
+                                              {"objective", NULL, "masked"},
+                                              {"context", NULL, "sentence"},
+                                              {"positions", NULL, "learned"},
+                                              {"plain-input", NULL, "yes"},
+                                              {0}};
 
-static const FamilyDemand bert_demands[] = {{"position_embedding_type", "absolute", .null = 1},
-                                            {"is_decoder", "false"},
-                                            {"add_cross_attention", "false"},
-                                            {"quantization_config", ""},
-                                            {"pruned_heads", ""},
-                                            {"is_encoder_decoder", "false"},
-                                            {0}};
+static const FamilyDemand bert_demands[] = {
+    {"position_embedding_type", "absolute", .null = 1}, {"is_decoder", "false"}, ALL_DEMANDS, {0}};
 
 static const FamilyTensor bert_tensors[] = {
     {"embeddings.word_embeddings.weight", "embed.weight"},

@@ -34,18 +34,6 @@ INLINE void henon_force(double x, double y, double *fx, double *fy)
 
 typedef void Force(double x, double y, double *fx, double *fy);
 
-INLINE void kick(size_t n, Force *force, const double *y, double *dy)
-{
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        double fx, fy;
-        force(y[4 * i], y[4 * i + 1], &fx, &fy);
-        dy[4 * i] = dy[4 * i + 1] = 0;
-        dy[4 * i + 2] = fx;
-        dy[4 * i + 3] = fy;
-    }
-}
-
 INLINE void kick_flow(size_t n, Force *force, double h, double *y)
 {
 #pragma omp simd
@@ -57,14 +45,15 @@ INLINE void kick_flow(size_t n, Force *force, double h, double *y)
     }
 }
 
-INLINE void both(size_t n, Force *force, const double *y, double *dy)
+/* Computes the kick, with `moves` the drift too. */
+INLINE void rate(size_t n, Force *force, int moves, const double *y, double *dy)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         double fx, fy;
         force(y[4 * i], y[4 * i + 1], &fx, &fy);
-        dy[4 * i] = y[4 * i + 2];
-        dy[4 * i + 1] = y[4 * i + 3];
+        dy[4 * i] = moves ? y[4 * i + 2] : 0;
+        dy[4 * i + 1] = moves ? y[4 * i + 3] : 0;
         dy[4 * i + 2] = fx;
         dy[4 * i + 3] = fy;
     }
@@ -92,18 +81,18 @@ SIMD_CLONES SYSTEM_FLOW(drift_flow)
 }
 
 /* Defines the functions of a force. */
-#define KICK(name)                                               \
-    SIMD_CLONES SYSTEM_FIELD(name##_kick)                        \
-    {                                                            \
-        kick(s->n, name##_force, y, dy);                         \
-    }                                                            \
-    SIMD_CLONES SYSTEM_BOTH(name##_both)                         \
-    {                                                            \
-        both(rows, name##_force, y + 4 * first, dy + 4 * first); \
-    }                                                            \
-    SIMD_CLONES SYSTEM_FLOW(name##_kick_flow)                    \
-    {                                                            \
-        kick_flow(s->n, name##_force, h, y);                     \
+#define KICK(name)                                                  \
+    SIMD_CLONES SYSTEM_FIELD(name##_kick)                           \
+    {                                                               \
+        rate(s->n, name##_force, 0, y, dy);                         \
+    }                                                               \
+    SIMD_CLONES SYSTEM_BOTH(name##_both)                            \
+    {                                                               \
+        rate(rows, name##_force, 1, y + 4 * first, dy + 4 * first); \
+    }                                                               \
+    SIMD_CLONES SYSTEM_FLOW(name##_kick_flow)                       \
+    {                                                               \
+        kick_flow(s->n, name##_force, h, y);                        \
     }
 KICK(kepler)
 KICK(henon)

@@ -21,23 +21,18 @@
 
 enum { HALVINGS = 60 };
 
-static const Row *row_of(const Table *t, size_t i)
-{
-    return i < t->stages ? &t->point[t->eval[t->stage[i].eval].point].row : &t->update;
-}
-
 /* Fills K (n, n) for a table of stages H, y + slopes of this step alone; 0 where it is none. */
-static int fill(const Table *t, double *K)
+static int fill(const Table *t, fmpq_mat_t K)
 {
-    size_t n = t->stages + 1;
-    for (size_t i = 0; i < n; i++) {
-        const Row *row = row_of(t, i);
+    for (size_t i = 0; i <= t->stages; i++) {
+        const Row *row = i < t->stages ? &eval_point(t, t->stage[i].eval)->row : &t->update;
         for (size_t k = 0; k < row->terms; k++) {
             const Term *x = &row->term[k];
             if (x->past || x->symbols) return 0;
             if (x->eval == TABLE_STATE && mpq_cmp_ui(x->c, 1, 1) != 0) return 0;
             for (size_t j = 0; j < t->stages; j++)
-                if (x->eval == t->stage[j].eval) K[i * n + j] = table_double(x->c);
+                if (x->eval == t->stage[j].eval)
+                    fmpq_set_mpq(fmpq_mat_entry(K, (slong)i, (slong)j), x->c);
         }
     }
     return 1;
@@ -228,24 +223,6 @@ static int is_proved(Exact *x, double *c)
     return 1;
 }
 
-/* Fills K from a table that fill has taken. */
-static int prove(const Table *t, double *coefficient)
-{
-    SCOPED(exact_free) Exact x;
-    slong n = (slong)t->stages + 1;
-    fmpq_mat_init(x.K, n, n);
-    fmpq_mat_init(x.W, n, n);
-    fmpq_mat_init(x.M, n, n);
-    for (slong i = 0; i < n; i++) {
-        const Row *row = row_of(t, (size_t)i);
-        for (size_t k = 0; k < row->terms; k++)
-            for (slong j = 0; j + 1 < n; j++)
-                if (row->term[k].eval == t->stage[j].eval)
-                    fmpq_set_mpq(fmpq_mat_entry(x.K, i, j), row->term[k].c);
-    }
-    return is_proved(&x, coefficient);
-}
-
 int stability_ssp(const Table *t, double *coefficient, int *proved)
 {
     size_t n = t->stages + 1;
@@ -254,10 +231,16 @@ int stability_ssp(const Table *t, double *coefficient, int *proved)
     *coefficient = NAN;
     *proved = 1;
     if (!table_over(t, OP_H) || table_past(t) || table_phi(t)) return 0;
+    SCOPED(exact_free) Exact x;
+    fmpq_mat_init(x.K, (slong)n, (slong)n);
+    fmpq_mat_init(x.W, (slong)n, (slong)n);
+    fmpq_mat_init(x.M, (slong)n, (slong)n);
     SCOPED(memory_drop) double *K = memory_new(n, 3 * n * sizeof *K);
     if (!K) return ERR_MEMORY;
-    if (!fill(t, K)) return 0;
+    if (!fill(t, x.K)) return 0;
+    for (size_t i = 0; i < n * n; i++)
+        K[i] = nearest(fmpq_mat_entry(x.K, (slong)(i / n), (slong)(i % n)));
     *coefficient = find(K, n, K + n * n);
-    *proved = t->exact && prove(t, coefficient);
+    *proved = t->exact && is_proved(&x, coefficient);
     return 0;
 }

@@ -240,18 +240,23 @@ int options_given(Options *o, const Options *from)
     return 0;
 }
 
-static int has_option(const OptionGroup *g, const char *name)
+const Option *option_named(const OptionGroup *const *groups, const char *name)
 {
-    for (const Option *p = g->option; p->name; p++)
-        if (strcmp(p->name, name) == 0) return 1;
-    return 0;
+    for (; *groups; groups++)
+        for (const Option *p = (*groups)->option; p->name; p++) {
+            int is = strcmp(p->name, name) == 0;
+            for (int i = 0; i < OPTION_ALIASES && p->alias[i]; i++)
+                is |= strcmp(p->alias[i], name) == 0;
+            if (is) return p;
+        }
+    return NULL;
 }
 
 int options_within(const Options *o, const OptionGroup *const *groups, const char *where)
 {
     for (const Value *v = o->value; v < o->value + o->count; v++) {
-        int in = v->rank != OPTION_ARGUMENT || has_option(&options_common, v->option->name);
-        for (size_t i = 0; groups[i] && !in; i++) in = has_option(groups[i], v->option->name);
+        int in = v->rank != OPTION_ARGUMENT || v->option == common ||
+                 option_named(groups, v->option->name);
         if (!in) return error_set(ERR_INPUT, "--%s has no meaning for %s", v->option->name, where);
     }
     return 0;

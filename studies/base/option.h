@@ -80,6 +80,9 @@ typedef struct {
     ((const OptionGroup[]){{title, recorded, OPTIONS(__VA_ARGS__)}})
 #define GROUPS(...) ((const OptionGroup *const[]){__VA_ARGS__, NULL})
 
+/* Returns the option of this name, or other name, among groups up to NULL; NULL: there is none. */
+const Option *option_named(const OptionGroup *const *groups, const char *name);
+
 enum { OPTION_VALUE = 32 }; /* bytes of the text of a choice */
 /* option_index returns the index of a text among the values of a choice, "a|b|c", or -1. option_value writes the text
  * of an index, "" past the end. */

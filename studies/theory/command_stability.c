@@ -147,20 +147,6 @@ bad:
     return error_set(ERR_INPUT, "--box: expected A,B,C,D with A < B and C < D, not '%.100s'", text);
 }
 
-/* Finds how far the farthest zero or pole of any R is from 0, at least 4: there are the ends of an order star's fingers. */
-static int farthest_root(const StabilityRun *u, double *far)
-{
-    *far = 4;
-    for (size_t i = 0; i < u->schemes.count; i++) {
-        SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
-        TRY(stability_function(u->table[i], &r));
-        for (int k = 0; k < r.p; k++) *far = fmax(*far, hypot(r.zero[2 * k], r.zero[2 * k + 1]));
-        for (int k = 0; r.p >= 0 && k < r.q; k++)
-            *far = fmax(*far, hypot(r.pole[2 * k], r.pole[2 * k + 1]));
-    }
-    return 0;
-}
-
 /* Raises *far to the limits of the embedded methods that are drawn. */
 static int farthest_embedded(const StabilityRun *u, double *far)
 {
@@ -187,7 +173,9 @@ static int default_box(const StabilityRun *u, double box[4])
         if (isfinite(u->real[i])) far = fmax(far, -u->real[i]);
     TRY(farthest_embedded(u, &far));
     if (!(far > 0)) far = 3;
-    if (u->region.plane == PLANE_STAR) TRY(farthest_root(u, &far));
+    if (u->region.plane == PLANE_STAR) far = 4;
+    for (size_t i = 0; i < u->schemes.count && u->region.plane == PLANE_STAR; i++)
+        TRY(region_reach(u->table[i], 1, &far));
     for (int k = 0; k < 4; k++) box[k] = far * shape[u->region.plane][k];
     return 0;
 }

@@ -148,6 +148,16 @@ static int fill_scheme(const Region *u, size_t i)
     return 0;
 }
 
+int region_reach(const Table *t, double poles, double *far)
+{
+    SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
+    TRY(stability_function(t, &r));
+    for (int k = 0; k < r.p; k++) *far = fmax(*far, hypot(r.zero[2 * k], r.zero[2 * k + 1]));
+    for (int k = 0; r.p >= 0 && k < r.q; k++)
+        *far = fmax(*far, poles * hypot(r.pole[2 * k], r.pole[2 * k + 1]));
+    return 0;
+}
+
 int region_fill(Region *u)
 {
     TRY(check_work(u));

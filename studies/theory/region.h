@@ -32,6 +32,9 @@ typedef struct {
 
 /* Computes modulus, which the caller frees. ERR_INPUT where the work is too much, before it begins. */
 int region_fill(Region *u);
+/* Raises *far to the farthest zero of R from 0, where an order star's fingers end, and to `poles` times the farthest pole, around
+ * which an implicit method is unstable. */
+int region_reach(const Table *t, double poles, double *far);
 /* Writes |R| on the grid as CSV: scheme, two coordinates, modulus. */
 int region_write(const Region *u, FILE *f);
 /* Writes DIR/stability.csv, contours.csv and plots; for a split plane split.csv, split-contours.csv and plots;

@@ -5,37 +5,22 @@ are DIR's, but for the last matrix. Ends with 1 where a probability is off by mo
 import json
 import math
 import os
-import struct
 import sys
 
 import numpy as np
-
-
-def read(file):
-    data = open(file, "rb").read()
-    start = 8 + struct.unpack("<Q", data[:8])[0]
-    head, w = json.loads(data[8:start]), {}
-    for key, t in head.items():
-        if key != "__metadata__":
-            a, b = (start + i for i in t["data_offsets"])
-            w[key] = np.frombuffer(data[a:b], "<f4").astype(float).reshape(t["shape"])
-    return head.get("__metadata__", {}), w
+import tensors
 
 
 if sys.argv[1] == "pooler":
     file, draw = sys.argv[2] + "/model.safetensors", np.random.default_rng(1)
-    w = read(file)[1]
+    w = tensors.read(file)[1]
     w["bert.pooler.dense.weight"], w["bert.pooler.dense.bias"] = draw.normal(size=(16, 16)), draw.normal(size=16)
-    head, data = {}, b""
-    for key, x in w.items():
-        head[key] = {"dtype": "F32", "shape": x.shape, "data_offsets": [len(data), len(data) + 4 * x.size]}
-        data += x.astype("<f4").tobytes()
-    line = json.dumps(head).encode()
-    open(file, "wb").write(struct.pack("<Q", len(line)) + line + data)
+    tensors.write(file, {key: x.astype("<f4") for key, x in w.items()})
     sys.exit()
 
 folder, tuned, table = sys.argv[1:]
-c, (_, w), (told, t) = json.load(open(f"{folder}/config.json")), read(f"{folder}/model.safetensors"), read(f"{tuned}/model.safetensors")
+c, (_, w) = json.load(open(f"{folder}/config.json")), tensors.read(f"{folder}/model.safetensors")
+told, t = tensors.read(f"{tuned}/model.safetensors")
 w = {key.removeprefix("bert."): x for key, x in w.items()}
 H = c["num_attention_heads"]
 

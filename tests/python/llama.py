@@ -9,10 +9,10 @@ import glob
 import json
 import math
 import os
-import struct
 import sys
 
 import numpy as np
+import tensors
 
 folder, given = sys.argv[1], sys.argv[2]
 c, w = json.load(open(f"{folder}/config.json")), {}
@@ -50,28 +50,17 @@ def draw():
     shapes["model.final_layernorm.weight" if family == "phi" else "model.norm.weight"] = (D,)
     if family == "phi":
         shapes |= {name[:-6] + "bias": shape[:1] for name, shape in shapes.items() if "embed" not in name}
-    head, data = {}, b""
+    drawn = {}
     for name, shape in shapes.items():
         x = rng.normal(0, 0.3, shape) + (len(shape) == 1 and name.endswith("norm.weight") and not gemma)
-        x = x.astype("<f2").tobytes()
-        head[name] = {"dtype": "F16", "shape": list(shape), "data_offsets": [len(data), len(data) + len(x)]}
-        data += x
-    head = json.dumps(head, separators=(",", ":")).encode()
-    head += b" " * (-len(head) % 8)
-    open(f"{folder}/model.safetensors", "wb").write(struct.pack("<Q", len(head)) + head + data)
+        drawn[name] = x.astype("<f2")
+    tensors.write(f"{folder}/model.safetensors", drawn)
 
 
 if given == "draw":
     draw()
 for name in glob.glob(f"{folder}/*.safetensors"):
-    data = open(name, "rb").read()
-    start = 8 + struct.unpack("<Q", data[:8])[0]
-    for key, t in json.loads(data[8:start]).items():
-        if key != "__metadata__":
-            a, b = (start + i for i in t["data_offsets"])
-            x = np.frombuffer(data[a:b], {"BF16": "<u2", "F16": "<f2", "F32": "<f4", "F64": "<f8"}[t["dtype"]])
-            x = (x.astype("<u4") << 16).view("<f4") if t["dtype"] == "BF16" else x
-            w[key] = x.astype(float).reshape(t["shape"])
+    w |= tensors.read(name)[1]
 
 rope = c.get("rope_scaling") or {}
 kind, base = rope.get("rope_type", rope.get("type", "default")), c.get("rope_theta", 1e6 if family == "gemma3_text" else 10000.0)

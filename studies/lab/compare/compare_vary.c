@@ -14,20 +14,12 @@ enum { VARIED_MOST = 5 }; /* the others of SPEC_OPTIONS are for --tune */
 static const Option *find_option(const char *name)
 {
     static const char *const fixed[] = {"objective", "best"};
-    const OptionGroup *const groups[] = {&network_model_group, &network_training_group};
+    const Option *p = option_named(GROUPS(&network_model_group, &network_training_group), name);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp(name, fixed[i]) == 0) return NULL;
-    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-        for (const Option *p = groups[g]->option; p->name; p++) {
-            int is = strcmp(p->name, name) == 0;
-            for (int k = 0; k < OPTION_ALIASES && p->alias[k]; k++)
-                is |= strcmp(p->alias[k], name) == 0;
-            int single = p->type == OPTION_FLAG || p->type == OPTION_SIZE ||
-                         p->type == OPTION_REAL || p->type == OPTION_CHOICE ||
-                         p->type == OPTION_TEXT;
-            if (is) return single && !(p->flags & OPTION_MAY_DIFFER) ? p : NULL;
-        }
-    return NULL;
+    int single = p && (p->type == OPTION_FLAG || p->type == OPTION_SIZE || p->type == OPTION_REAL ||
+                       p->type == OPTION_CHOICE || p->type == OPTION_TEXT);
+    return single && !(p->flags & OPTION_MAY_DIFFER) ? p : NULL;
 }
 
 /* Splits "OPTION=A,B": the name, and where the values begin; NULL without a '='. */

@@ -44,19 +44,10 @@ static int find_scheme(const Network *n, const char *dir, const char **name)
                         "which studies/api/python/torch_model.py runs");
 }
 
-/* Returns the row of an option of networks. */
-static const Option *find_option(const char *name)
-{
-    for (const OptionGroup *const *g = network_groups; *g; g++)
-        for (const Option *p = (*g)->option; p->name; p++)
-            if (strcmp(p->name, name) == 0) return p;
-    return NULL;
-}
-
 /* Writes a network's value of an option, given or not; 0: it has none. */
 static int value_of(const Network *n, const char *name, char value[OPTION_VALUE])
 {
-    const Option *p = find_option(name);
+    const Option *p = option_named(network_groups, name);
     const char *text = options_text(n->options, name);
     if (!text) text = p->otherwise ? p->otherwise : p->type == OPTION_FLAG ? "no" : NULL;
     if (!text && strcmp(name, "norm-eps") == 0) text = "1e-5";
@@ -94,7 +85,7 @@ static int has_value(const Network *n, const Family *f, const char *option, cons
     while (s->option && strcmp(s->option, option) != 0) s++;
     if (f->part > 0 && strcmp(option, "rotary-part") == 0) return 1;
     if (!s->option) {
-        const Option *p = find_option(option);
+        const Option *p = option_named(network_groups, option);
         return strcmp(value, p->otherwise ? p->otherwise : p->initial ? p->initial : "no") == 0;
     }
     if (s->words) return strcmp(option, "untied") == 0 || word_of(n, f, s) != NULL;

@@ -48,12 +48,9 @@ static int begin(const Network *n, const char *dir, const Vocab *v, Model *m, si
 
 static int is_foreign_option(const char *name)
 {
-    int is = strcmp(name, "sequence") == 0 || strcmp(name, "context") == 0;
-    const OptionGroup *const shape[] = {&network_depth_group, &network_model_group,
-                                        &network_foreign_group};
-    for (size_t i = 0; i < 3; i++)
-        for (const Option *p = shape[i]->option; p->name; p++) is |= strcmp(p->name, name) == 0;
-    return is;
+    return strcmp(name, "sequence") == 0 || strcmp(name, "context") == 0 ||
+           option_named(GROUPS(&network_depth_group, &network_model_group, &network_foreign_group),
+                        name);
 }
 
 static int set_if_open(Options *o, const char *name, const char *value)

@@ -68,18 +68,6 @@ static int freeze(const Selection *s, Table **t)
     return 0;
 }
 
-/* Raises *far to the farthest zero of R, where an order star's fingers end, and to twice the farthest pole, around which an
- * implicit method is unstable. */
-static int look_at_roots(const Table *t, double *far)
-{
-    SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
-    TRY(stability_function(t, &r));
-    for (int k = 0; k < r.p; k++) *far = fmax(*far, hypot(r.zero[2 * k], r.zero[2 * k + 1]));
-    for (int k = 0; r.p >= 0 && k < r.q; k++)
-        *far = fmax(*far, 2 * hypot(r.pole[2 * k], r.pole[2 * k + 1]));
-    return 0;
-}
-
 /* Looks around the farthest finite limit. */
 static int choose_box(Region *u)
 {
@@ -90,7 +78,7 @@ static int choose_box(Region *u)
         TRY(stability_limits(u->table[i], &real, &imag, NULL));
         if (isfinite(real)) far = fmax(far, -real);
         if (isfinite(imag)) far = fmax(far, imag);
-        if (star || solves) TRY(look_at_roots(u->table[i], &far));
+        if (star || solves) TRY(region_reach(u->table[i], 2, &far));
         around |= solves;
     }
     if (!(far > 0)) far = 4;
