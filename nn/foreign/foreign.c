@@ -1,7 +1,6 @@
 /* foreign.c: opens a directory of another program (foreign.h): its files of weights and its words. */
 #include "nn/foreign/foreign_inside.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -2,7 +2,6 @@
 #include "nn/foreign/foreign_inside.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/base/error.h"

@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-#include "kernels/base/error.h"
-#include "kernels/base/memory.h"
-
 /* Places of dropout's masks (sublayer.c). */
 static const uint64_t place[SIDES] = {0, PLACE_SOURCE};
 

@@ -3,7 +3,6 @@
 #include "ode/field/system.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -55,10 +55,8 @@
  * This file builds the system of what system_statement.c reads, a line at a time; formula.c compiles the expressions and program.c runs
  * them. Limits: see the enums here and in program.h.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/error.h"

@@ -1,12 +1,10 @@
 /* system_statement.c: the statements of a system file, one a line (system_file.c has them all), and what lines say before they are read. */
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/error.h"
-#include "kernels/base/plain_text.h"
 #include "ode/field/program.h"
 
 /* ---- statements ---------------------------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
 #include "kernels/base/plain_text.h"
-#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 

@@ -11,7 +11,6 @@
  * learned symbols, or i, as factors: a polynomial ring is all that schemes need. Products need one side
  * that is a pure number, quotients a divisor without learned symbols. */
 #include "kernels/base/error.h"
-#include "kernels/base/memory.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 

@@ -5,7 +5,6 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/error.h"

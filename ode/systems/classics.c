@@ -17,7 +17,6 @@
  * Sources: Dahlquist 1963; Prothero, Robinson 1974; Hairer, Norsett, Wanner 1993 (HNW), Hairer, Wanner 1996 (HW). */
 #include <stdio.h>
 
-#include "kernels/base/error.h"
 #include "ode/field/program.h"
 #include "ode/systems/system_kind.h"
 

@@ -20,7 +20,6 @@
 #include <math.h>
 
 #include "kernels/base/error.h"
-#include "kernels/base/tick.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/ratio_inside.h"
 #include "ode/theory/theory.h"

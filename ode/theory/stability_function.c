@@ -8,7 +8,6 @@
  * polynomial of such roots has the same coefficients within their rounding. */
 #include <complex.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/error.h"

@@ -1,6 +1,5 @@
 /* bench_theory.c: `trotter bench theory`: the time to find the order of schemes with more and more stages, of one order
  * and of higher ones. Every order is known, and checked. */
-#include <stdlib.h>
 
 #include "studies/bench/bench.h"
 #include "studies/base/command.h"

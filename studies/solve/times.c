@@ -1,7 +1,6 @@
 /* times.c: reads when a run of `solve` begins and ends, and at which times its states are wanted. */
 #include "studies/solve/times.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/base/error.h"
-#include "kernels/base/plain_text.h"
 #include "ode/scheme/print.h"
 #include "studies/theory/theory_study.h"
 

@@ -6,7 +6,6 @@
 #include "tests/lib/test.h"
 
 #include <jansson.h>
-#include <math.h>
 
 #include "nn/foreign/family.h"
 #include "tests/lib/program.h"

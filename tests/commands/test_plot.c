@@ -2,8 +2,6 @@
  * FILE:LINE for every table that cannot be read. */
 #include "tests/lib/test.h"
 
-#include <math.h>
-
 #include "studies/base/plot/plot.h"
 #include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <nettle/base64.h>
-#include <time.h>
 
 #include "studies/commands.h"
 #include "studies/page/report/report.h"

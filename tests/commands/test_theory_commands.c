@@ -3,7 +3,6 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
-#include "studies/base/latex.h"
 
 /* A scheme that its user names and that is not consistent fails; in a group of the zoo it is told alone. */
 TEST(test_inconsistent)

@@ -10,9 +10,6 @@
 
 #include <elf.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/lib/scratch.h"
 

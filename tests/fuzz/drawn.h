@@ -4,6 +4,7 @@
 #define TROTTER_FUZZ_DRAWN_H
 
 #include <gmp.h>
+#include <stdarg.h>
 
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,7 +1,6 @@
 /* statements.c: the reader of schemes (ode/scheme/statement.c, expression.c) beside what was drawn: an input draws a
  * scheme of stages F, G or H with named coefficients, expressions and past slopes, and the table must have their sums. */
 #include <math.h>
-#include <stdarg.h>
 
 #include "tests/fuzz/drawn.h"
 

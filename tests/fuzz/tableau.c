@@ -1,7 +1,6 @@
 /* tableau.c: the reader of tableaus (ode/scheme/butcher.c) beside what was drawn: an input draws A, b and c, which are
  * written as JSON and as a drawing. Both must read as the table of these numbers, and print as one that reads again. */
 #include <math.h>
-#include <stdarg.h>
 
 #include "tests/fuzz/drawn.h"
 

@@ -8,7 +8,6 @@
 #include "tests/lib/test.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>

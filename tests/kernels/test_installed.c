@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <gsl/gsl_version.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "tests/lib/scratch.h"

@@ -3,7 +3,6 @@
 #include "tests/lib/test.h"
 
 #include "nn/text/corpus.h"
-#include "kernels/base/hash.h"
 #include "nn/text/bpe_codes.h"
 #include "tests/lib/scratch.h"
 #include "tests/nn/slow_bpe.h"

@@ -2,8 +2,6 @@
  * and to replay. test_device.c checks that replaying changes no bit. */
 #include "tests/lib/test.h"
 
-#include <stdlib.h>
-
 #include "kernels/ranks.h"
 #include "nn/text/corpus.h"
 #include "nn/run/pass.h"

@@ -2,8 +2,6 @@
  * spaced u is its probability among the kept tokens. */
 #include "tests/lib/test.h"
 
-#include <math.h>
-
 #include "nn/decode/search.h"
 
 enum { V = 5, DRAWS = 100000 };

@@ -2,10 +2,7 @@
  * period, terminal events; by tolerance and with steps of one length, by weights, by further steps and by polynomials. */
 #include "tests/lib/test.h"
 
-#include <math.h>
-
 #include "tests/lib/schemes.h"
-#include "tests/lib/scratch.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -4,9 +4,6 @@
 #include "tests/lib/test.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/base/random.h"
 #include "tests/lib/schemes.h"

@@ -3,8 +3,6 @@
  * ends in " ..." any more words, and numbers may differ in their last digits. Blocks of Python, which begin with ">>>", are test_library's. To hold a page to it, add its row. */
 #include "tests/lib/test.h"
 
-#include <math.h>
-
 #include "tests/lib/program.h"
 
 enum { TEXT = 1 << 16 };

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "kernels/base/error.h"
 #include "studies/base/plot/gnuplot.h"
 #include "studies/commands.h"
 #include "studies/base/kind.h"

@@ -6,7 +6,6 @@
 #include <gsl/gsl_linalg.h>
 
 #include "kernels/base/error.h"
-#include "kernels/base/memory.h"
 #include "studies/theory/design/design.h"
 #include "tests/lib/layers.h"
 #include "tests/lib/scratch.h"

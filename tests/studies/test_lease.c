@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,7 +14,6 @@
 #include "studies/base/process/lease.h"
 #include "studies/base/process/worker.h"
 #include "studies/base/frame.h"
-#include "studies/base/progress.h"
 #include "studies/base/record.h"
 #include "tests/lib/scratch.h"
 

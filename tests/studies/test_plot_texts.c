@@ -2,7 +2,6 @@
 #include "tests/lib/test.h"
 
 #include "kernels/base/error.h"
-#include "kernels/base/memory.h"
 #include "studies/base/plot/contour.h"
 #include "studies/base/plot/plot.h"
 #include "studies/base/sheet.h"

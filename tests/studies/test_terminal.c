@@ -4,7 +4,6 @@
 
 #include "tests/lib/test.h"
 
-#include "kernels/base/error.h"
 #include "kernels/base/memory.h"
 #include "kernels/base/plain_text.h"
 #include "kernels/base/tick.h"

@@ -1,7 +1,6 @@
 /* study_record.c: fills and writes the table of runs of a study, and makes the study's sheets of the same rows. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -4,7 +4,6 @@
  * it, once it has found at the beginning that it can be read.
  * DIR/study.log has the order of events. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "studies/lab/study/study.h"

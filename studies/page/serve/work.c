@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <omp.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>

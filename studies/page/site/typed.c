@@ -1,7 +1,6 @@
 /* typed.c: a program that tells of the schemes on its standard input, for `make site`. Usage: typed check|region|star < TEXT.
  * Status 2: the text is unusable, as a line says. In a page (wasm.sh) its function typed_tell does the same. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/error.h"
