@@ -271,10 +271,16 @@ static int is_on(const Options *o, const char *name)
     return options_text(o, name) != NULL;
 }
 
-int options_either(const Options *o, const char *a, const char *b)
+int options_either(const Options *o, const char *name, const char *others)
 {
-    if (!is_on(o, a) || !is_on(o, b)) return 0;
-    return error_set(ERR_INPUT, "expected --%s or --%s, not both", a, b);
+    char other[64];
+    for (size_t n; is_on(o, name) && *others; others += n + strspn(others + n, " ")) {
+        n = strcspn(others, " ");
+        snprintf(other, sizeof other, "%.*s", (int)n, others);
+        if (is_on(o, other))
+            return error_set(ERR_INPUT, "expected --%s or --%s, not both", name, other);
+    }
+    return 0;
 }
 
 int options_needs(const Options *o)

@@ -123,8 +123,9 @@ int options_given(Options *o, const Options *from);
  * line. */
 int options_within(const Options *o, const OptionGroup *const *groups, const char *where);
 
-/* Returns ERR_INPUT "expected --A or --B, not both" where both are on: a flag that is set, a size above 0, a text. */
-int options_either(const Options *o, const char *a, const char *b);
+/* Returns ERR_INPUT "expected --NAME or --OTHER, not both" where both are on: a flag that is set, a size above 0, a text.
+ * others: one or several names, blanks between them. */
+int options_either(const Options *o, const char *name, const char *others);
 /* Returns ERR_INPUT "--NAME has no meaning without --OTHER" where NAME was given on the command line and OTHER, which
  * its row needs, is off. */
 int options_needs(const Options *o);

@@ -133,13 +133,11 @@ static int run(Options *o)
     SystemChoice system = choose_options(o);
     int invariant = options_flag(o, "invariant"), adaptive = options_flag(o, "adaptive");
     TRY(options_needs(o));
-    TRY(options_either(o, "adaptive", "invariant"));
-    TRY(options_either(o, "adaptive", "local"));
+    TRY(options_either(o, "adaptive", "invariant local"));
     TRY(options_either(o, "invariant", "local"));
-    TRY(options_either(o, "csv", "format"));
-    TRY(options_either(o, "csv", "columns"));
-    for (size_t i = 0; i < 4; i++)
-        TRY(options_either(o, i % 2 ? "columns" : "format", i / 2 ? "adaptive" : "invariant"));
+    TRY(options_either(o, "csv", "format columns"));
+    TRY(options_either(o, "format", "invariant adaptive"));
+    TRY(options_either(o, "columns", "invariant adaptive"));
     TRY(check_columns(o));
     if (invariant && options_rank(o, "halvings") != OPTION_DEFAULT)
         return error_set(ERR_INPUT, "--halvings has no meaning with --invariant: give --h0");

@@ -640,10 +640,7 @@ static int run(Options *o)
     SCOPED(select_close) Selection s = {0};
     SystemChoice system = choose_options(o);
     TRY(options_needs(o));
-    TRY(options_either(o, "h", "tolerance"));
-    TRY(options_either(o, "h", "rtol"));
-    TRY(options_either(o, "h", "atol"));
-    TRY(options_either(o, "h", "longest"));
+    TRY(options_either(o, "h", "tolerance rtol atol longest"));
     if (options_text(o, "longest") && !by_tolerance(o))
         return error_set(
             ERR_INPUT,

@@ -204,10 +204,8 @@ static int run(Options *o)
         notation_print(options_flag(o, "latex"), stdout);
         return 0;
     }
-    TRY(options_either(o, "conditions", "modified"));
-    TRY(options_either(o, "conditions", "degree"));
-    TRY(options_either(o, "steps", "conditions"));
-    TRY(options_either(o, "steps", "modified"));
+    TRY(options_either(o, "conditions", "modified degree"));
+    TRY(options_either(o, "steps", "conditions modified"));
     if (options_flag(o, "modified") && options_choice(o, "basis") == BASIS_BRACKETS)
         return error_set(ERR_INPUT, "expected --modified, in trees, or --basis brackets, which "
                                     "tells the same of a splitting, less its field");

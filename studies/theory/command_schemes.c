@@ -415,8 +415,6 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 /* Prints the result of the given option of these; *made = 0 where none is given. */
 static int print_made(const Options *o, const Zoo *z, int *made)
 {
-    static const char *const others[] = {"csv",     "print",       "dense", "structure",
-                                         "tableau", "certificate", "to",    "out"};
     TABLE(t);
     *made = 0;
     for (size_t i = 0; i < MAKERS; i++) {
@@ -424,8 +422,8 @@ static int print_made(const Options *o, const Zoo *z, int *made)
         if (!text) continue;
         for (size_t k = i + 1; k < MAKERS; k++)
             TRY(options_either(o, makers[i].option, makers[k].option));
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-            TRY(options_either(o, makers[i].option, others[k]));
+        TRY(options_either(o, makers[i].option,
+                           "csv print dense structure tableau certificate to out"));
         TRY(makers[i].find(z, text, &t));
         *made = 1;
     }
@@ -435,11 +433,8 @@ static int print_made(const Options *o, const Zoo *z, int *made)
 /* Repairs the one file of --scheme-file. */
 static int repair(const Options *o)
 {
-    static const char *const others[] = {"compose", "adjoint", "conjugate", "print",
-                                         "to",      "tableau", "dense",     "structure"};
     const char *file = options_item(o, "scheme-file", 0);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        TRY(options_either(o, "repair", others[i]));
+    TRY(options_either(o, "repair", "compose adjoint conjugate print to tableau dense structure"));
     int named = options_rank(o, "scheme") != OPTION_DEFAULT;
     if (!file || named || options_item(o, "scheme-file", 1))
         return error_set(
@@ -458,12 +453,11 @@ static int run(Options *o)
     SCOPED(select_close) Selection s = {0};
     int made;
     /* Options that replace the table. */
-    static const char *const instead[] = {"to",    "print",       "tableau",
-                                          "dense", "certificate", "structure"};
-    for (size_t i = 0; i < 6; i++)
-        for (size_t k = i + 1; k < 6; k++) TRY(options_either(o, instead[i], instead[k]));
-    for (size_t i = 0; i < 5; i++) TRY(options_either(o, instead[i], "csv"));
-    TRY(options_either(o, "to", "out"));
+    TRY(options_either(o, "to", "print tableau dense certificate structure csv out"));
+    TRY(options_either(o, "print", "tableau dense certificate structure csv"));
+    TRY(options_either(o, "tableau", "dense certificate structure csv"));
+    TRY(options_either(o, "dense", "certificate structure csv"));
+    TRY(options_either(o, "certificate", "structure csv"));
     TRY(select_open(o, options_text(o, "to") ? "euler" : "exact", &s));
     TRY(print_made(o, &s.zoo, &made));
     return made ? 0 : show(o, &s);

@@ -390,9 +390,8 @@ static int same_task(const Study *u)
 /* Names the tables of --together. */
 static int together(Study *u)
 {
-    static const char *const alone[] = {"model", "task"};
     char dir[OUTPUT_PATH];
-    for (size_t i = 0; i < 2; i++) TRY(options_either(u->options, "together", alone[i]));
+    TRY(options_either(u->options, "together", "model task"));
     for (const char *p = options_text(u->options, "together"); p;
          p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
         snprintf(dir, sizeof dir, "%.*s", (int)strcspn(p, ","), p);
