@@ -510,7 +510,7 @@ TEST(test_failed_run)
  * have it. The second run, and then the second study, wait meanwhile. */
 TEST(test_failed_run_done_by_another)
 {
-    static const char line[] = "compare --scheme euler --seeds 2 --epochs 100 --out others" TINY;
+    static const char line[] = "compare --scheme euler --seeds 2 --epochs 500 --out others" TINY;
     pid_t first = shell_start("first", "%s %s", program, line);
     await_lines("others/runs/euler-seed1/log.csv", 0);
     shell_ok("kill -9 $(pgrep -f others/runs/euler-seed[1]/)");
