@@ -15,6 +15,11 @@ typedef struct {
     float b1, b2, a1, a2, move, shrink, unbias, e, scale;
 } Rates;
 
+static __device__ inline double clipped(double limit, const Step *s)
+{
+    return limit > 0 && s->norm > limit ? limit / s->norm : 1;
+}
+
 static __device__ inline Rates rates_of(const Decay *d, const Step *s)
 {
     Rates r;
@@ -24,7 +29,7 @@ static __device__ inline Rates rates_of(const Decay *d, const Step *s)
     r.shrink = (float)(s->rate * d->decay);
     r.unbias = (float)(1 / (1 - pow(d->beta2, (double)s->step)));
     r.e = (float)d->eps;
-    r.scale = (float)(d->clip > 0 && s->norm > d->clip ? d->clip / s->norm : 1);
+    r.scale = (float)clipped(d->clip, s);
     return r;
 }
 
@@ -77,7 +82,7 @@ static __device__ inline double blend_factor(const Blend *w, const Step *s)
 {
     if (w->by == BLEND_RATE) return s->rate;
     if (w->by == BLEND_UNIT) return s->norm > 0 ? 1 / s->norm : 0;
-    return w->limit > 0 && s->norm > w->limit ? w->limit / s->norm : 1;
+    return clipped(w->limit, s);
 }
 
 static __global__ void blend_kernel(size_t n, float *y, const float *x, uint16_t *twin, Blend w,

@@ -66,23 +66,27 @@ static void muon(const Model *m, const StepShape *s, const Stretch *a, double de
              (Blend){.a = 1, .b = -move, .c = -decay, .by = BLEND_RATE}, m->step);
 }
 
+static int by_muon(const Model *m, const Stretch *a)
+{
+    return m->config.muon > 0 && a->rows;
+}
+
+/* Moves all parameters; neighbours that Adam moves in one way at once. */
 static void update(const Model *m, const StepShape *s)
 {
     m->backend->norm2(m->size, m->grad, m->step);
-    for (size_t i = 0, next; i < m->stretches; i = next) {
-        const Stretch *a = &m->stretch[i];
+    for (size_t i = 0; i < m->stretches;) {
+        const Stretch *a = &m->stretch[i], *o = a;
         double decay = a->decays ? s->decay : 0;
-        size_t size = a->size;
-        int by_muon = m->config.muon > 0 && a->rows;
-        for (next = i + 1; next < m->stretches && !by_muon; next++) {
-            const Stretch *o = &m->stretch[next];
-            if ((m->config.muon > 0 && o->rows) || (o->decays ? s->decay : 0) != decay) break;
-            size += o->size;
-        }
-        if (by_muon)
+        size_t size = 0;
+        if (by_muon(m, a)) {
             muon(m, s, a, decay);
-        else
-            adam(m, s, a->offset, size, decay);
+            i++;
+            continue;
+        }
+        for (; i < m->stretches && !by_muon(m, o) && (o->decays ? s->decay : 0) == decay; i++, o++)
+            size += o->size;
+        adam(m, s, a->offset, size, decay);
     }
 }
 

@@ -69,7 +69,7 @@ numbered() {
 # of seed TRIAL, and two seeds from FIRST on.
 many() {
     into=$1 layer=$2 trial=$4 first=$5 home=$out/$1 blocks=$out/$1/many.scheme
-    recipe="$(echo "$d64" | sed 's/warmup 400/warmup 83/') --layers 1 --sequence 64 --vocabulary 2000 --epochs $3 --dropout 0"
+    recipe="$short64 --layers 1 --sequence 64 --vocabulary 2000 --epochs $3 --dropout 0"
     [ $list = 1 ] || mkdir -p "$home"
     for seed in $(seq "$layer" $((layer + 15))); do
         # shellcheck disable=SC2086
@@ -94,7 +94,9 @@ many() {
 }
 
 long="--epochs 20 --patience 3"
-d64="--width 64 --inner 256 --heads 4 --activation gelu --batch-tokens 1024 --warmup 400 --schedule linear --threads 1"
+# small WIDTH WARMUP: the recipe of a processor's size.
+small() { echo "--width $1 --inner $((4 * $1)) --heads 4 --activation gelu --batch-tokens 1024 --warmup $2 --schedule linear --threads 1"; }
+d64=$(small 64 400) short64=$(small 64 83) short128=$(small 128 83)
 d256="--width 256 --inner 1024 --heads 4 --sequence 128 --batch-tokens 4096 --rate 7e-4 --warmup 1000"
 case $name in
 moonshot)
@@ -117,16 +119,16 @@ penalty-64)
     for scheme in looped:2 heun-layer fgfg-error; do
         # shellcheck disable=SC2086
         study "penalty-64/$(echo "$scheme" | tr -d :)" compare --scheme-file studies/schemes/study.scheme --scheme "$scheme" --vary \
-            "step-penalty=error=0,$(sed -n "s/^# penalties $scheme //p" $plans/penalty-64.txt)" --seed 731 --seeds 6 $(echo "$d64" | sed 's/warmup 400/warmup 83/') \
+            "step-penalty=error=0,$(sed -n "s/^# penalties $scheme //p" $plans/penalty-64.txt)" --seed 731 --seeds 6 $short64 \
             --sequence 64 --vocabulary 2000 --epochs 4 --dropout 0 --tune --tune-rate 8e-3,1.13e-2,1.6e-2 --tune-dropout 0 --tune-seed 730 --truncation 8
     done ;;
 muon-128)
     for by in "adam beta2=0.99,0.997 1668" "muon muon=5 1112"; do
         # shellcheck disable=SC2086
         set -- $by
-        # shellcheck disable=SC2046
+        # shellcheck disable=SC2086
         study "muon-128/$1" compare --scheme transformer --vary "$2" --max-steps "$3" --epochs 20 --seed 741 --seeds 6 --layers 1 --sequence 64 --vocabulary 2000 --dropout 0 \
-            $(echo "$d64" | sed 's/width 64 --inner 256/width 128 --inner 512/; s/warmup 400/warmup 83/') --tune --tune-rate 4e-3,5.7e-3,8e-3,1.13e-2,1.6e-2 --tune-dropout 0 \
+            $short128 --tune --tune-rate 4e-3,5.7e-3,8e-3,1.13e-2,1.6e-2 --tune-dropout 0 \
             --tune-seed 740 --truncation 0
     done ;;
 depth)
@@ -138,9 +140,9 @@ depth-64)
     study depth-64 compare --scheme rk4-layer,repeat:4 --baseline repeat:4 --layers 1,2,4,8 --by-depth --seed 621 --seeds 4 $d64 --sequence 64 --rate 4e-3 --dropout 0 \
         --epochs 2 --truncation 0 ;;
 depth-fair-64)
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2086
     study depth-fair-64 compare --scheme transformer,heun-layer,looped:4,repeat:4,rk4-layer --baseline looped:4 --layers 1,2,4,8 --by-depth --seed 751 --seeds 6 --epochs 2 \
-        $(echo "$d64" | sed 's/warmup 400/warmup 83/') --sequence 64 --vocabulary 2000 --dropout 0 --tune --tune-rate 4e-3,5.66e-3,8e-3,1.13e-2 --tune-dropout 0 \
+        $short64 --sequence 64 --vocabulary 2000 --dropout 0 --tune --tune-rate 4e-3,5.66e-3,8e-3,1.13e-2 --tune-dropout 0 \
         --tune-seed 750 --truncation 0 ;;
 translation-64)
     # shellcheck disable=SC2086
