@@ -510,21 +510,21 @@ TEST(test_failed_run)
  * the first, which meanwhile waits for its second run: the test has that one's claim. */
 TEST(test_failed_run_done_by_another)
 {
-    static const char line[] = "compare --scheme euler --seeds 2 --epochs 1 --out others" TINY;
+    static const char line[] = "compare --scheme euler --seeds 2 --epochs 1 --out elsewhere" TINY;
     Lease held;
     int mine = 0;
-    shell_ok("mkdir -p others/runs/euler-seed1/log.csv others/runs/euler-seed2");
+    shell_ok("mkdir -p elsewhere/runs/euler-seed1/log.csv elsewhere/runs/euler-seed2");
     assert_int_equal(
-        lease_take(file_path("others/runs/euler-seed2/claim"), "another 1", &held, &mine), 0);
+        lease_take(file_path("elsewhere/runs/euler-seed2/claim"), "another 1", &held, &mine), 0);
     assert_true(mine);
     pid_t first = start(line, "log");
-    await_lines("others/runs/euler-seed1/failed", 0);
-    shell_ok("rmdir others/runs/euler-seed1/log.csv");
+    await_lines("elsewhere/runs/euler-seed1/failed", 0);
+    shell_ok("rmdir elsewhere/runs/euler-seed1/log.csv");
     assert_int_equal(shell("PMI_RANK=1 %s %s", program, line), 0);
-    assert_true(file_exists("others/runs/euler-seed1/result.csv"));
+    assert_true(file_exists("elsewhere/runs/euler-seed1/result.csv"));
     lease_drop(&held);
     assert_int_equal(shell_finish(first), 0);
-    shell_ok("[ $(cut -d, -f12 others/compare.csv | sed -n 2p) = 2 ]");
+    shell_ok("[ $(cut -d, -f12 elsewhere/compare.csv | sed -n 2p) = 2 ]");
 }
 
 /* A study is spared while it is at work and after it was stopped. A study of other options is refused before it trains
