@@ -137,7 +137,7 @@ FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fu
 # One source of the CPU kernels, for each precision and instruction set of the architecture (kernels/processor.h).
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 CPU_x86_64  = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
-CPU_aarch64 = f32_v8 f64_v8
+CPU_aarch64 = f32_v8 f64_v8 bf16_v8
 CPU    = $(CPU_$(MACHINE))
 CPUOBJ = $(CPU:%=$(B)/kernels/cpu_%.o)
 ISA_v2 = -march=x86-64-v2
@@ -145,6 +145,7 @@ ISA_v3 = -march=x86-64-v3
 ISA_v8 = -march=armv8-a
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
 EXTRA_bf16_v4 = -mavx512bf16
+EXTRA_bf16_v8 = -march=armv8.2-a+bf16
 ISA_amx  = $(ISA_v4) -mavx512bf16 -mamx-tile -mamx-bf16
 # Sums keep their order and NaN stays NaN: only errno and trap flags are given up, and a*b + c may round
 # once.
@@ -322,7 +323,7 @@ $(B)/tests/cuda/cuda_trotter $(B)/tests/cuda/cuda_test_gpus: private LDFLAGS += 
 $(B)/tests/cuda/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DTROTTER_CUDA_HOST -Itests/cuda -fPIC -shared -Wl,-soname,libnccl.so.2 -o $@ $<
-$(B)/tests/commands/test_gpu_script: | $(B)/tests/cuda/cuda_trotter
+$(B)/tests/commands/test_gpu_script: | $(if $(FOR_X86),,$(B)/tests/cuda/cuda_trotter)
 $(B)/tests/cuda/cuda_test_gpus: | $(B)/tests/cuda/cuda_trotter $(B)/tests/cuda/nccl/libnccl.so.2
 
 # Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.

@@ -45,10 +45,7 @@ static const struct {
 } list[] = {
 #define ROW(precision, kernel) \
     {"cpu-" #precision, PROCESSOR #kernel, &cpu_##precision##_##kernel, NULL},
-    PROCESSOR_KERNELS(ROW)
-#ifndef __x86_64__
-        {"cpu-bf16", NULL, NULL, NULL}, /* refused by its name */
-#endif
+    PROCESSOR_KERNELS(ROW) /* one each */
     {"cuda-f32", NULL, &cuda_f32, runs_cuda},
     {"cuda-tf32", NULL, &cuda_tf32, runs_cuda},
     {"cuda-bf16", NULL, &cuda_bf16, runs_cuda_bf16},

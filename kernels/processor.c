@@ -57,11 +57,16 @@ int processor_runs(const char *backend, const char *kernel)
 
 #elif defined __aarch64__
 
-/* Every processor of this architecture has vectors of 128 bits (NEON). Products of bf16 are not written for it. */
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+
+/* Every processor of this architecture has vectors of 128 bits (NEON); instructions for bf16 came with Armv8.6. */
 int processor_runs(const char *backend, const char *kernel)
 {
     (void)kernel;
-    return strcmp(backend, "cpu-bf16") == 0 ? needs("bf16, whose kernels are those of x86-64") : 0;
+    int halves = strcmp(backend, "cpu-bf16") == 0;
+    return halves && !(getauxval(AT_HWCAP2) & HWCAP2_BF16) ? needs("bf16 instructions (FEAT_BF16)")
+                                                           : 0;
 }
 
 #endif

@@ -49,7 +49,7 @@ static void pack_turned(size_t m, size_t k, const float *A, size_t ld, Word *out
 
 /* Computes s (ROWS, COLS) = A B over `words` words: a rows of STRIDE words, b word rows of COLS. */
 static inline void tile_sums(int turned, size_t words, const Word *a, const Word *b,
-                             Sums s[ROWS][2])
+                             Sums s[ROWS][VECTORS])
 {
     (void)turned;
     _tile_zero(0);

@@ -5,9 +5,9 @@
  * is exact in f32; sums are f32. A result is off by at most 2^-8 of sum |a||b|, and its bits depend
  * neither on the number of threads nor on the cut into panels: the sum goes in the order of k.
  *
- * The instruction adds two products at once to each of 16 sums, so operands are kept in words: two
- * numbers that follow each other along k. A tile of C is ROWS x COLS sums in 28 of 32 registers; with
- * AMX it is in registers of tiles (cpu_amx.h).
+ * The instruction adds two products at once to each sum of a vector, so operands are kept in words: two
+ * numbers that follow each other along k. A tile of C is ROWS x COLS sums, in 28 of 32 registers on x86-64
+ * and in 16 of 32 on ARM; with AMX it is in registers of tiles (cpu_amx.h).
  *   B  panel of K words x NC columns, shared: strips of COLS columns, a word row [COLS] after another
  *   A  block of MC rows, each thread's own: rows of words; transposed, strips [K][LANES] (not for AMX)
  * Source: Goto, van de Geijn 2008, "Anatomy of high-performance matrix multiplication", figure 8.
@@ -15,46 +15,116 @@
 #ifndef TROTTER_CPU_BF16_H
 #define TROTTER_CPU_BF16_H
 
-#include <immintrin.h>
 #include <pthread.h>
 
 #include "kernels/cpu/cpu_tile.h"
 
-typedef float Sums __attribute__((vector_size(64)));
 typedef uint32_t Word; /* number of k in the low half, that of k + 1 in the high half */
-typedef Word Words __attribute__((vector_size(64)));
 
-enum { LANES = 16, COLS = 32, WORDS = 512, NC = 128 * COLS };
+/* ---- instructions ------------------------------------------------------------------------------- */
+
+/* floats_at and floats_put load and store the first n lanes, all where n is larger; a lane that is not loaded is 0.
+ * words_of rounds 2 LANES numbers that follow each other to LANES words; halves_of puts each of LANES numbers into
+ * the low half of a word; add_products adds to each sum the two products of its words. */
+#ifdef __AVX512BF16__
+#include <immintrin.h>
+
+enum { LANES = 16, VECTORS = 2 };
+typedef float Sums __attribute__((vector_size(4 * LANES)));
+typedef Word Words __attribute__((vector_size(4 * LANES)));
 
 static inline __mmask16 lanes(size_t n)
 {
     return (__mmask16)(n < LANES ? (1u << n) - 1 : UINT16_MAX);
 }
 
-/* ---- packing ------------------------------------------------------------------------------------ */
-
-/* Loads 16 words of a row that runs along k; n of its numbers exist, the others are 0. */
-static inline Words words_along(const float *x, size_t n)
+static inline Sums floats_at(const float *x, size_t n)
 {
-    __m512 low = _mm512_maskz_loadu_ps(lanes(n), x);
-    __m512 high = _mm512_maskz_loadu_ps(lanes(n > LANES ? n - LANES : 0), x + LANES);
-    return (Words)_mm512_cvtne2ps_pbh(high, low);
+    return (Sums)_mm512_maskz_loadu_ps(lanes(n), x);
 }
 
-/* Loads a word from each of 16 columns (n exist); k runs down the rows, of which `rows` exist. */
+static inline void floats_put(float *x, size_t n, Sums s)
+{
+    _mm512_mask_storeu_ps(x, lanes(n), (__m512)s);
+}
+
+static inline Words words_of(Sums low, Sums high)
+{
+    return (Words)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+}
+
+static inline Words halves_of(Sums x)
+{
+    return (Words)_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)x));
+}
+
+static inline Sums add_products(Sums s, Words a, Words b)
+{
+    return (Sums)_mm512_dpbf16_ps((__m512)s, (__m512bh)a, (__m512bh)b);
+}
+
+#else
+#include <arm_neon.h>
+
+enum { LANES = 4, VECTORS = 4 };
+typedef float Sums __attribute__((vector_size(4 * LANES)));
+typedef Word Words __attribute__((vector_size(4 * LANES)));
+
+static inline Sums floats_at(const float *x, size_t n)
+{
+    Sums s = {0};
+    if (n >= LANES) return (Sums)vld1q_f32(x);
+    for (size_t l = 0; l < n; l++) s[l] = x[l];
+    return s;
+}
+
+static inline void floats_put(float *x, size_t n, Sums s)
+{
+    if (n >= LANES)
+        vst1q_f32(x, (float32x4_t)s);
+    else
+        for (size_t l = 0; l < n; l++) x[l] = s[l];
+}
+
+static inline Words words_of(Sums low, Sums high)
+{
+    return (Words)vcvtq_high_bf16_f32(vcvtq_low_bf16_f32((float32x4_t)low), (float32x4_t)high);
+}
+
+static inline Words halves_of(Sums x)
+{
+    return (Words)vmovl_u16((uint16x4_t)vcvt_bf16_f32((float32x4_t)x));
+}
+
+/* BFDOT rounds its two additions to odd, so each may lose 2^-23 of its sum, twice of what rounding to the nearest may (Arm,
+ * "Architecture reference manual for A-profile"). */
+static inline Sums add_products(Sums s, Words a, Words b)
+{
+    return (Sums)vbfdotq_f32((float32x4_t)s, (bfloat16x8_t)a, (bfloat16x8_t)b);
+}
+#endif
+
+enum { COLS = VECTORS * LANES, WORDS = 512, NC = 128 * COLS };
+
+/* ---- packing ------------------------------------------------------------------------------------ */
+
+/* Loads LANES words of a row that runs along k; n of its numbers exist, the others are 0. */
+static inline Words words_along(const float *x, size_t n)
+{
+    return words_of(floats_at(x, n), floats_at(x + LANES, n > LANES ? n - LANES : 0));
+}
+
+/* Loads a word from each of LANES columns (n exist); k runs down the rows, of which `rows` exist. */
 static inline Words words_across(const float *x, size_t ld, size_t rows, size_t n)
 {
-    __m512 low = _mm512_maskz_loadu_ps(lanes(n), x);
-    __m512 high = _mm512_maskz_loadu_ps(rows > 1 ? lanes(n) : 0, rows > 1 ? x + ld : x);
-    Words l = (Words)_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(low));
-    Words h = (Words)_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(high));
-    return l | h << 16;
+    Words high = halves_of(rows > 1 ? floats_at(x + ld, n) : (Sums){0});
+    return halves_of(floats_at(x, n)) | high << 16;
 }
 
 #ifdef __AMX_BF16__
 #include "kernels/cpu/cpu_amx.h"
 #else
-enum { ROWS = 14, MC = 12 * ROWS };
+enum { ROWS = LANES == 4 ? 4 : 14, MC = 168 / ROWS * ROWS };
 /* Row stride of a block: room for a strip in ROWS rows, no two of which share a cache set. */
 enum { STRIDE = (WORDS * LANES / ROWS + 2 * LANES) / LANES * LANES };
 
@@ -73,24 +143,24 @@ static void pack_turned(size_t m, size_t k, const float *A, size_t ld, Word *out
 /* Computes s (ROWS, COLS) = A B over `words` words; the word of row i is a[i * row + p * step]. */
 static inline __attribute__((always_inline)) void sums_of_words(size_t words, const Word *a,
                                                                 size_t row, size_t step,
-                                                                const Word *b, Sums s[ROWS][2])
+                                                                const Word *b,
+                                                                Sums s[ROWS][VECTORS])
 {
-    Sums t[ROWS][2] = {{{0}}};
+    Sums t[ROWS][VECTORS] = {{{0}}};
     for (size_t p = 0; p < words; p++) {
-        __m512bh b0 = (__m512bh)_mm512_load_ps((const float *)(b + p * COLS));
-        __m512bh b1 = (__m512bh)_mm512_load_ps((const float *)(b + p * COLS + LANES));
+        const Words *c = (const Words *)(b + p * COLS);
 #pragma GCC unroll 14
         for (size_t i = 0; i < ROWS; i++) {
-            __m512bh x = (__m512bh)_mm512_set1_epi32((int)a[i * row + p * step]);
-            t[i][0] = (Sums)_mm512_dpbf16_ps((__m512)t[i][0], x, b0);
-            t[i][1] = (Sums)_mm512_dpbf16_ps((__m512)t[i][1], x, b1);
+            Words x = a[i * row + p * step] + (Words){0};
+#pragma GCC unroll 4
+            for (size_t v = 0; v < VECTORS; v++) t[i][v] = add_products(t[i][v], x, c[v]);
         }
     }
     memcpy(s, t, sizeof t);
 }
 
 static inline void tile_sums(int turned, size_t words, const Word *a, const Word *b,
-                             Sums s[ROWS][2])
+                             Sums s[ROWS][VECTORS])
 {
     if (turned)
         sums_of_words(words, a, 1, LANES, b, s);
@@ -133,16 +203,15 @@ static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld,
 /* ---- a tile of C -------------------------------------------------------------------------------- */
 
 /* Computes C (m, n) = alpha s + beta C; beta = 0 does not read C. */
-static void tile_put(size_t m, size_t n, float alpha, Sums s[ROWS][2], float beta, float *C,
+static void tile_put(size_t m, size_t n, float alpha, Sums s[ROWS][VECTORS], float beta, float *C,
                      size_t ldc)
 {
     for (size_t i = 0; i < m; i++)
-        for (size_t h = 0; h < 2 && h * LANES < n; h++) {
+        for (size_t h = 0; h < VECTORS && h * LANES < n; h++) {
             float *c = C + i * ldc + h * LANES;
-            __mmask16 mask = lanes(n - h * LANES);
             Sums x = alpha * s[i][h];
-            if (beta != 0) x += beta * (Sums)_mm512_maskz_loadu_ps(mask, c);
-            _mm512_mask_storeu_ps(c, mask, (__m512)x);
+            if (beta != 0) x += beta * floats_at(c, n - h * LANES);
+            floats_put(c, n - h * LANES, x);
         }
 }
 
@@ -176,7 +245,7 @@ static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size
         pack_rows(m, k, p->A + i0 * p->lda + k0, p->lda, block);
     for (size_t j = 0; j < n; j += COLS)
         for (size_t i = 0; i < m; i += ROWS) {
-            _Alignas(64) Sums s[ROWS][2];
+            _Alignas(64) Sums s[ROWS][VECTORS];
             float *C = p->C + (i0 + i) * p->ldc + j0 + j;
             size_t rows = least(ROWS, m - i);
             tile_fetch(rows, C, p->ldc);

@@ -27,7 +27,7 @@ static struct {
 
 int link(const char *from, const char *to)
 {
-    long code = syscall(SYS_link, from, to);
+    long code = syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
     if (code == 0 && broken.lost_answer) errno = EIO, code = -1;
     return (int)code;
 }
