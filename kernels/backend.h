@@ -89,17 +89,6 @@ typedef struct {
     double hit, all;
 } Labels;
 
-/* y = a y + f (b x + c y), number by number. f is, by `by`,
- *     BLEND_CLIP  what scales the gradient to the norm `limit` where s->norm is above it, else 1; limit 0: 1
- *     BLEND_UNIT  1 / s->norm, or 0 where that is 0
- *     BLEND_RATE  s->rate */
-enum { BLEND_CLIP, BLEND_UNIT, BLEND_RATE };
-typedef struct {
-    double a, b, c;
-    int by; /* BLEND_* */
-    double limit;
-} Blend;
-
 /* Most learned factors of a term; most terms of a combination made by another kernel on its way. */
 enum { LIN_FACTORS = 4, LIN_FUSED = 16 };
 
@@ -231,7 +220,7 @@ struct Backend {
     /* Copy host doubles to the element type and back; exact for what the type can hold. */
     void (*put)(void *x, const double *host, size_t n);
     void (*get)(double *host, const void *x, size_t n);
-    /* Registers x (n) as weights, which many products read, and which only put, send, fill, copy, adam and blend write.
+    /* Registers x (n) as weights, which many products read, and which only put, send, fill, copy and adam write.
      * The backend keeps them also in `twin` (n * twin_size bytes), in the form its products want, until either is
      * released. ERR_MEMORY. Where there is no other form, twin_size is 0 and it does nothing. */
     int (*weights)(const void *x, size_t n, void *twin);
@@ -398,8 +387,6 @@ struct Backend {
      * nothing changes. */
     void (*adam)(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
                  double eps, double clip, double decay, const Step *s);
-    /* Blends x (n) into y (n); x may be y. With s->fault nothing changes. */
-    void (*blend)(size_t n, void *y, const void *x, Blend w, const Step *s);
 };
 
 /* The members of a table from `fill` on, which every backend has: the functions of these names behind a prefix, except for
@@ -413,8 +400,7 @@ struct Backend {
     .bias_act = prefix##bias_act, .bias_act_back = prefix##bias_act_back, .lin = prefix##lin,           \
     .lin_back = prefix##lin_back, .gate = prefix##gate, .gate_back = prefix##gate_back,                 \
     .embed = prefix##embed, .embed_back = prefix##embed_back, .cross_entropy = prefix##cross_entropy,   \
-    .best = prefix##best, .loss = prefix##loss, .norm2 = prefix##norm2, .adam = prefix##adam,       \
-    .blend = prefix##blend
+    .best = prefix##best, .loss = prefix##loss, .norm2 = prefix##norm2, .adam = prefix##adam
 /* clang-format on */
 
 /* Logit_rows of a device with an L2 of `cache` bytes. A block that takes two fifths of it leaves room for the matrix and

@@ -107,24 +107,6 @@ static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, dou
     }
 }
 
-static double blend_factor(const Blend *w, const Step *s)
-{
-    if (w->by == BLEND_RATE) return s->rate;
-    if (w->by == BLEND_UNIT) return s->norm > 0 ? 1 / s->norm : 0;
-    return clipped(w->limit, s);
-}
-
-static void cpu_blend(size_t n, void *y_, const void *x_, Blend w, const Step *s)
-{
-    if (s->fault) return;
-    real *y = y_;
-    const real *x = x_;
-    double f = blend_factor(&w, s);
-    real keep = (real)(w.a + f * w.c), add = (real)(f * w.b);
-#pragma omp parallel for simd schedule(static)
-    for (size_t i = 0; i < n; i++) y[i] = keep * y[i] + add * x[i];
-}
-
 static void cpu_norm2(size_t n, const void *g, Step *s)
 {
     const real *x = g;

@@ -78,38 +78,6 @@ static void cuda_adam(size_t n, void *p, const void *g, void *m, void *v, double
         (const float *)g, (float *)m, (float *)v, twin, d, s);
 }
 
-static __device__ inline double blend_factor(const Blend *w, const Step *s)
-{
-    if (w->by == BLEND_RATE) return s->rate;
-    if (w->by == BLEND_UNIT) return s->norm > 0 ? 1 / s->norm : 0;
-    return clipped(w->limit, s);
-}
-
-static __global__ void blend_kernel(size_t n, float *y, const float *x, uint16_t *twin, Blend w,
-                                    const Step *s)
-{
-    CUDA_BEGIN();
-    if (s->fault) return;
-    double f = blend_factor(&w, s);
-    float keep = (float)(w.a + f * w.c), add = (float)(f * w.b);
-    size_t threads = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        Pack<1> r;
-        r.x[0] = keep * y[i] + add * x[i];
-        store(y + i, r);
-        if (twin) bf16_store<1>(twin + i, r);
-    }
-}
-
-static void cuda_blend(size_t n, void *y, const void *x, Blend w, const Step *s)
-{
-    if (!NUMBERS(y, x)) return;
-    size_t left;
-    uint16_t *twin = twin_find(y, &left);
-    RUN(blend_kernel, flat_blocks(n), BLOCK_THREADS, 0, n, (float *)y, (const float *)x, twin, w,
-        s);
-}
-
 struct Fill {
     float *x, value;
     __device__ void begin() {}

@@ -167,28 +167,16 @@ typedef struct {
     int normed; /* 1: an EVAL before does this one's norm */
 } Fuse;
 
-/* Numbers of the flat buffers that a step moves in one way: a tensor, or one of the matrices that a tensor packs. */
+/* Neighbouring numbers of the flat buffers that are all decayed or all not decayed. */
 typedef struct {
     size_t offset, size;
     int decays;
-    size_t rows; /* of a matrix of a sublayer, which Muon moves (ModelConfig.muon); else 0 */
 } Stretch;
-
-/* Returns the lesser of a matrix's sides; 0 for another stretch. */
-static inline size_t stretch_side(const Stretch *a)
-{
-    size_t columns = a->rows ? a->size / a->rows : 0;
-    return a->rows < columns ? a->rows : columns;
-}
-
-enum { PACKED_MOST = 3 }; /* matrices of a tensor: queries, keys, values */
 
 /* Starting values of a tensor; parallel to the list of Param. */
 typedef struct {
     int kind; /* START_* in params.c */
     double value;
-    size_t packed
-        [PACKED_MOST]; /* rows of each matrix of a sublayer that it packs, before a 0; else 0 */
 } Start;
 
 /* Memory of numbers, and of factors where these are kept apart. */
@@ -206,11 +194,8 @@ struct Model {
     Param *param;
     Start *start;
     size_t params, size;
-    Stretch *stretch; /* (stretches <= PACKED_MOST params) they cover the flat buffers, in order */
+    Stretch *stretch; /* (stretches <= params) they cover the flat buffers, in order */
     size_t stretches;
-    /* (2, S, S) room for Muon's products, S the lesser side of the largest of its matrices; or NULL */
-    void *square;
-    Step *momentum; /* the norm of what Muon makes orthogonal */
     /* What a step sets to 0: all gradients but those that a product writes before others add to them. */
     size_t *clear, clears; /* (clears, 2) windows, in memory of the backend */
     size_t cleared;        /* their numbers */

@@ -514,10 +514,6 @@ static int lay_flat(Model *m)
         size_t keys = m->plan->slot[s].kind == SLOT_CROSS ? 2 : 1;
         if (keys * m->slot[s].I > zeros) zeros = keys * m->slot[s].I;
     }
-    int muon = m->training && m->config.muon > 0;
-    size_t side = 0;
-    for (size_t i = 0; i < m->stretches; i++)
-        if (stretch_side(&m->stretch[i]) > side) side = stretch_side(&m->stretch[i]);
     size_t penalties = m->plan->network ? N : 0;
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
     size_t sines = m->config.positions & POSITIONS_SINUSOID ? longest(m) : 0;
@@ -543,8 +539,6 @@ static int lay_flat(Model *m)
         {(void **)&m->batch.place, M * sizeof *m->batch.place, MEMORY_WORKSPACE},
         {(void **)&m->batch.source_begins, (M ? N + 1 : 0) * sizeof *m->batch.source_begins,
          MEMORY_WORKSPACE},
-        {&m->square, muon ? 2 * side * side * e : 0, MEMORY_MOMENTS},
-        {(void **)&m->momentum, muon ? sizeof *m->momentum : 0, MEMORY_MOMENTS},
         {(void **)&m->step, sizeof *m->step, MEMORY_WORKSPACE},
         {(void **)&m->masks, sizeof *m->masks, MEMORY_WORKSPACE},
         {&m->out.nll, N * e, MEMORY_WORKSPACE},

@@ -44,7 +44,7 @@ int lists_make(Model *m)
     size_t terms = count_terms(p), tail = m->config.tails ? filled_most(m) : 0;
     m->param = memory_new(params, sizeof *m->param);
     m->start = memory_new(params, sizeof *m->start);
-    m->stretch = memory_new(PACKED_MOST * params, sizeof *m->stretch);
+    m->stretch = memory_new(params, sizeof *m->stretch);
     m->slot = memory_new(p->slots, sizeof *m->slot);
     m->scalar = memory_new(p->scalars, sizeof *m->scalar);
     m->gate = memory_new(p->gates, sizeof *m->gate);

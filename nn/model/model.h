@@ -61,8 +61,6 @@ typedef struct {
     /* 1: attention weights and activations have separate rates. */
     int dropout_apart;
     double attention_dropout, activation_dropout;
-    /* X: in training, matrices of sublayers are moved by Muon at X times the rate (train_step.c); 0: all by Adam. */
-    double muon;
     double smoothing;  /* label smoothing E in [0, 1), in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */

@@ -24,7 +24,7 @@ __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, s
                                                         ...)
 {
     Param *p = &m->param[m->params];
-    m->start[m->params++] = (Start){.kind = kind, .value = value};
+    m->start[m->params++] = (Start){kind, value};
     va_list args;
     va_start(args, name);
     vsnprintf(p->name, sizeof p->name, name, args);
@@ -35,13 +35,6 @@ __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, s
     p->size = rows * (cols ? cols : 1);
     m->size += p->size;
     return p->offset;
-}
-
-/* Says that the last tensor packs matrices of a sublayer, of so many rows. */
-static void packs(Model *m, size_t first, size_t second, size_t third)
-{
-    Start *s = &m->start[m->params - 1];
-    s->packed[0] = first, s->packed[1] = second, s->packed[2] = third;
 }
 
 /* Names of a sublayer's two matrices. */
@@ -97,18 +90,12 @@ static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
                                            : D;
         o->O = s->inner ? s->inner : s->kind == SLOT_ATTENTION ? m->A : D;
         o->in_w = add(m, o->I, D, START_XAVIER, 0, "%s.%s.weight", name, in);
-        if (s->kind == SLOT_ATTENTION)
-            packs(m, m->A, key_width(m), key_width(m));
-        else
-            packs(m, gated ? s->inner : o->I, gated ? s->inner : 0, 0);
         if (!(lacks & in_lacks)) o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
         o->out_w = add(m, D, o->O, START_XAVIER, 0, "%s.%s.weight", name, out);
-        packs(m, D, 0, 0);
         if (!(lacks & out_lacks)) o->out_b = add(m, D, 0, START_VALUE, 0, "%s.%s.bias", name, out);
     }
     if (s->kind == SLOT_CROSS) {
         o->keys_w = add(m, 2 * D, D, START_XAVIER, 0, "%s.kv.weight", name);
-        packs(m, D, D, 0);
         if (!(lacks & in_lacks)) o->keys_b = add(m, 2 * D, 0, START_VALUE, 0, "%s.kv.bias", name);
     }
     if (s->kind == SLOT_ATTENTION && (m->config.positions & POSITIONS_RELATIVE))
@@ -197,12 +184,11 @@ static void list_stretches(Model *m)
 {
     for (size_t i = 0; i < m->params; i++) {
         const Param *p = &m->param[i];
-        const size_t *packed = m->start[i].packed;
-        int decays = model_decays(p);
-        size_t at = p->offset;
-        for (int k = 0; k < PACKED_MOST && packed[k]; at += packed[k++] * p->cols)
-            m->stretch[m->stretches++] = (Stretch){at, packed[k] * p->cols, decays, packed[k]};
-        if (!packed[0]) m->stretch[m->stretches++] = (Stretch){at, p->size, decays, 0};
+        Stretch *last = m->stretches ? &m->stretch[m->stretches - 1] : NULL;
+        if (last && last->decays == model_decays(p))
+            last->size += p->size;
+        else
+            m->stretch[m->stretches++] = (Stretch){p->offset, p->size, model_decays(p)};
     }
 }
 

@@ -30,7 +30,7 @@ double model_penalty(Model *m);
 typedef struct {
     double rate, beta1, beta2, eps, clip, decay;
 } AdamConfig;
-/* train_step.c. Computes the gradient and makes the step number `step` of Adam, or of Muon (ModelConfig.muon), from 1, without waiting for the backend
+/* train_step.c. Computes the gradient and makes the Adam step number `step`, from 1, without waiting for the backend
  * (model_step_part: with several batches). model_tally waits and reads what the backend holds: s->loss, the sum of nll
  * over all tokens of the steps so far, and s->norm, the last gradient's norm. model_tally_set sets the loss from which
  * that sum goes on, and the norm; any other pass on the model, such as model_forward, sets both to 0. model_tally:

@@ -1,14 +1,13 @@
-/* train_step.c: a step of training: gradient, its norm, Adam or Muon.
+/* train_step.c: a step of training: gradient, its norm, Adam.
  *
  * A step has parts, mostly one: the first zeroes the gradients, each adds to them, and after the last come
- * its norm and the optimiser. On a device the calls of a part are recorded when a batch of its shape
+ * norm and Adam. On a device the calls of a part are recorded when a batch of its shape
  * comes for the second time in its role (the only, first, a middle, the last part), and replayed from then on
  * (recorded.c). With more than RECORDED_MOST shapes the least recently used one is forgotten. Batch, step
  * number, masks' number and rate are data of the backend, sent before. The loss stays there until model_tally
  * asks for it, so the backend may be steps behind. */
 #include "nn/run/pass.h"
 
-#include <math.h>
 #include <stddef.h>
 
 #include "kernels/base/error.h"
@@ -21,73 +20,13 @@ static void adam(const Model *m, const StepShape *s, size_t at, size_t n, double
             s->eps, s->clip, decay, m->step);
 }
 
-/* Brings x (R, C), of norm 1, close to the orthogonal factor of its polar decomposition: all singular values go towards 1
- * (to .7 .. 1.2; those below 1e-3 less) by X <- 3.4445 X - 4.775 (X X^T) X + 2.0315 (X X^T)^2 X, five times (Newton and
- * Schulz). With R > C it is X^T X from the right. Each time goes from one of x, y to the other: the result is y. */
-static void orthogonal(const Model *m, size_t R, size_t C, void *x, void *y)
-{
-    const Backend *b = m->backend;
-    int tall = R > C;
-    size_t S = tall ? C : R;
-    void *square = m->square, *both = backend_at(b, m->square, S * S);
-    for (int i = 0; i < 5; i++) {
-        b->gemm(tall, !tall, S, S, tall ? R : C, 1, x, C, x, C, 0, square, S);
-        b->copy(both, square, S * S);
-        b->gemm(0, 0, S, S, S, 2.0315, square, S, square, S, -4.775, both, S);
-        b->copy(y, x, R * C);
-        if (tall)
-            b->gemm(0, 0, R, C, C, 1, x, C, both, C, 3.4445, y, C);
-        else
-            b->gemm(0, 0, R, C, R, 1, both, R, x, C, 3.4445, y, C);
-        void *was = x;
-        x = y, y = was;
-    }
-}
-
-/* A step of Muon on one matrix p (R, C) with the gradient g, which is clipped as Adam's:
- *     M <- .95 M + g,  p -= rate X sqrt(max(1, R / C)) orthogonal(g + .95 M) + rate decay p
- * M lies where Adam's first moment does, and the second moment's place and the gradient's are used up. Source: Jordan et
- * al. 2024, "Muon: an optimizer for hidden layers in neural networks". */
-static void muon(const Model *m, const StepShape *s, const Stretch *a, double decay)
-{
-    const Backend *b = m->backend;
-    const Blend add = {.a = .95, .b = 1, .by = BLEND_CLIP, .limit = s->clip};
-    size_t n = a->size, R = a->rows, C = n / R;
-    void *mean = backend_at(b, m->moment[0], a->offset), *g = backend_at(b, m->grad, a->offset),
-         *x = backend_at(b, m->moment[1], a->offset);
-    b->blend(n, mean, g, add, m->step);
-    b->copy(x, mean, n);
-    b->blend(n, x, g, add, m->step);
-    b->norm2(n, x, m->momentum);
-    b->blend(n, x, x, (Blend){.b = 1, .by = BLEND_UNIT}, m->momentum);
-    orthogonal(m, R, C, x, g);
-    double move = m->config.muon * (R > C ? sqrt((double)R / (double)C) : 1);
-    b->blend(n, backend_at(b, m->data, a->offset), g,
-             (Blend){.a = 1, .b = -move, .c = -decay, .by = BLEND_RATE}, m->step);
-}
-
-static int by_muon(const Model *m, const Stretch *a)
-{
-    return m->config.muon > 0 && a->rows;
-}
-
-/* Moves all parameters; neighbours that Adam moves in one way at once. */
+/* Moves all parameters: in one call, or, where only weights decay, stretch by stretch. */
 static void update(const Model *m, const StepShape *s)
 {
     m->backend->norm2(m->size, m->grad, m->step);
-    for (size_t i = 0; i < m->stretches;) {
-        const Stretch *a = &m->stretch[i], *o = a;
-        double decay = a->decays ? s->decay : 0;
-        size_t size = 0;
-        if (by_muon(m, a)) {
-            muon(m, s, a, decay);
-            i++;
-            continue;
-        }
-        for (; i < m->stretches && !by_muon(m, o) && (o->decays ? s->decay : 0) == decay; i++, o++)
-            size += o->size;
-        adam(m, s, a->offset, size, decay);
-    }
+    if (s->decay == 0) adam(m, s, 0, m->size, 0);
+    for (size_t i = 0; s->decay != 0 && i < m->stretches; i++)
+        adam(m, s, m->stretch[i].offset, m->stretch[i].size, m->stretch[i].decays ? s->decay : 0);
 }
 
 static StepShape shape(const Pass *p, const AdamConfig *a, int role)

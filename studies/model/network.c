@@ -207,10 +207,6 @@ const OptionGroup network_training_group = {
          "train towards 1 - E on the right word plus E / V on each of the V words; train_loss is of that "
          "target, perplexities never are",
          0, 0.999, .sets = {TO(model.smoothing)}},
-        {"muon", OPTION_REAL, NULL, "X",
-         "move the matrices of sublayers by Muon (orthogonalised momentum), at X times the rate, which stays that of Adam "
-         "for all else; X is 1 to 10 where --rate is the best for Adam (default: 0, Adam for all)",
-         0, 1e6, .sets = {TO(model.muon)}},
         {"clip", OPTION_REAL, "0", "X",
          "scale a gradient to a global norm of at most X; 0: no limit", 0, 1e12,
          .sets = {TO(train.adam.clip)}},

@@ -9,7 +9,6 @@
 #   many-64      blocks found by their truncation error in 16 layers, beside 16 drawn ones (--corpus kjv; needs python3)
 #   many-long-64 the same with other layers, draws and seeds, and four epochs
 #   penalty-64   three schemes, trained with penalties on the truncation error of their step and, as a control, on its displacement (--corpus kjv)
-#   muon-128     Muon in two thirds of Adam's steps, d 128 (--corpus kjv, then WikiText-2)
 #   stage-64     order 2 beside order 1 at the same place of the second stage, d 64, two epochs; twenty schemes (--corpus kjv)
 #   depth        eight schemes at 1 to 12 layers; depth-64: two at 1 to 8
 #   depth-fair-64  five at 1 to 8 layers, each at its own rate at each depth, beside a control of equal time (--corpus kjv)
@@ -94,9 +93,9 @@ many() {
 }
 
 long="--epochs 20 --patience 3"
-# small WIDTH WARMUP: the recipe of a processor's size.
-small() { echo "--width $1 --inner $((4 * $1)) --heads 4 --activation gelu --batch-tokens 1024 --warmup $2 --schedule linear --threads 1"; }
-d64=$(small 64 400) short64=$(small 64 83) short128=$(small 128 83)
+# small WARMUP: the recipe of a processor's size.
+small() { echo "--width 64 --inner 256 --heads 4 --activation gelu --batch-tokens 1024 --warmup $1 --schedule linear --threads 1"; }
+d64=$(small 400) short64=$(small 83)
 d256="--width 256 --inner 1024 --heads 4 --sequence 128 --batch-tokens 4096 --rate 7e-4 --warmup 1000"
 case $name in
 moonshot)
@@ -121,15 +120,6 @@ penalty-64)
         study "penalty-64/$(echo "$scheme" | tr -d :)" compare --scheme-file studies/schemes/study.scheme --scheme "$scheme" --vary \
             "step-penalty=error=0,$(sed -n "s/^# penalties $scheme //p" $plans/penalty-64.txt)" --seed 731 --seeds 6 $short64 \
             --sequence 64 --vocabulary 2000 --epochs 4 --dropout 0 --tune --tune-rate 8e-3,1.13e-2,1.6e-2 --tune-dropout 0 --tune-seed 730 --truncation 8
-    done ;;
-muon-128)
-    for by in "adam beta2=0.99,0.997 1668" "muon muon=5 1112"; do
-        # shellcheck disable=SC2086
-        set -- $by
-        # shellcheck disable=SC2086
-        study "muon-128/$1" compare --scheme transformer --vary "$2" --max-steps "$3" --epochs 20 --seed 741 --seeds 6 --layers 1 --sequence 64 --vocabulary 2000 --dropout 0 \
-            $short128 --tune --tune-rate 4e-3,5.7e-3,8e-3,1.13e-2,1.6e-2 --tune-dropout 0 \
-            --tune-seed 740 --truncation 0
     done ;;
 depth)
     # shellcheck disable=SC2086

@@ -35,7 +35,6 @@ static const Kind texts[] = {
     {"--norm post --scheme macaron --layers 2 --recompute", 0},
     {"--label-smoothing 0.1", 0},
     {"--weight-decay 0.1", 0},
-    {"--muon 4 --weight-decay 0.1 --clip 1 --kv-heads 1 --activation swiglu", GOES_ON},
     {"--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both", 0},
     {"--adaptive 3,6 --adaptive-factor 2 --untied", 0},
     {"--norm-kind rms --activation swiglu --positions rotary --kv-heads 1 --scheme heun-layer", 0},

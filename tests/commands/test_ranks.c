@@ -25,7 +25,7 @@ static const struct {
      5e-4,
      {4, 0}},
     {"train --scheme macaron --precision f64 --context sentence --accumulate 2 --clip 0.3 "
-     "--average 2 --epochs 3 --dropout 0.2 --positions both --untied --muon 3" TINY,
+     "--average 2 --epochs 3 --dropout 0.2 --positions both --untied" TINY,
      1e-8,
      {3, 0}},
     {"train --scheme ab2 --layers 3 --precision f32 --activation gelu --recompute --masks step "

@@ -283,42 +283,6 @@ TEST(adam_steps)
     adam_takes_steps(0.5);
 }
 
-/* Blends as its formula has it, by each factor and where there is none; nothing moves after a fault. Three roundings of
- * numbers below 8. */
-TEST(blend_adds_in_proportion)
-{
-    enum { n = 131 };
-    static const struct {
-        Blend w;
-        double norm, f;
-    } list[] = {{{.a = .5, .b = 2, .c = 1, .by = BLEND_CLIP, .limit = 3}, 4, .75},
-                {{.a = .5, .b = 2, .c = 1, .by = BLEND_CLIP, .limit = 3}, 2, 1},
-                {{.a = .5, .b = 2, .c = 1, .by = BLEND_CLIP}, 4, 1},
-                {{.a = 0, .b = 1, .by = BLEND_UNIT, .limit = 3}, 4, .25},
-                {{.a = 1, .b = 1, .by = BLEND_UNIT}, 0, 0},
-                {{.a = 1, .b = -3, .c = -.5, .by = BLEND_RATE, .limit = 3}, 4, .125}};
-    for (size_t i = 0; i < backend_count; i++)
-        for (size_t k = 0; k < sizeof list / sizeof *list; k++)
-            for (int alone = 0; alone < 2; alone++) {
-                SCOPE;
-                const Backend *b = backends[i];
-                const Blend *w = &list[k].w;
-                double *y = host_random(n, 1), *x = alone ? y : host_random(n, 2), want[n];
-                void *dy = buffer_new(b, n, y), *dx = alone ? dy : buffer_new(b, n, x);
-                Step *s = sent(b, &(Step){.rate = .125, .norm = list[k].norm}, sizeof *s);
-                for (size_t j = 0; j < n; j++)
-                    want[j] = w->a * y[j] + list[k].f * (w->b * x[j] + w->c * y[j]);
-                b->blend(n, dy, dx, *w, s);
-                double *got = fetch(b, dy, n), tol = 3 * 8 * eps_of(b);
-                assert_true(near(got, want, n, tol));
-                b->send(s, &(Step){.rate = 1, .norm = 1, .fault = FAULT_NORM}, sizeof *s);
-                b->blend(n, dy, dx, *w, s);
-                assert_true(same(fetch(b, dy, n), got, n));
-                got[5] += 2 * tol;
-                assert_false(near(got, want, n, tol));
-            }
-}
-
 static Step tallied(const Backend *b, Step *s)
 {
     Step host;

@@ -48,7 +48,6 @@ static const DrawnOption drawn_options[] = {
     {3, "clip", "0.5"},
     {3, "weight-decay", "0.1"},
     {4, "beta2", "0.9"},
-    {4, "muon", "3"},
     {3, "recompute", ""},
     {4, "eval-tokens", "40"},
     {4, "untested", ""},

@@ -233,10 +233,6 @@ static void form_adam(const Form *m)
 {
     m->b->adam(8, m->x, m->y, m->y, m->y, .9, .99, 1e-8, 0, 0, m->y);
 }
-static void form_blend(const Form *m)
-{
-    m->b->blend(8, m->x, m->y, (Blend){.a = 1}, m->y);
-}
 static void form_loss(const Form *m)
 {
     m->b->loss(FORM_ROWS, m->x, m->y);
@@ -253,11 +249,17 @@ static void form_mixed_heads(const Form *m)
 static const struct {
     const char *words;
     void (*call)(const Form *m);
-} forms[] = {
-    {"norm", form_norm},         {"bias_drop", form_bias}, {"lin", form_lin},
-    {"residual", form_residual}, {"gate", form_gate},      {"fill", form_fill},
-    {"put", form_put},           {"adam", form_adam},      {"blend", form_blend},
-    {"loss", form_loss},         {"weigh", form_sum},      {"attention", form_mixed_heads}};
+} forms[] = {{"norm", form_norm},
+             {"bias_drop", form_bias},
+             {"lin", form_lin},
+             {"residual", form_residual},
+             {"gate", form_gate},
+             {"fill", form_fill},
+             {"put", form_put},
+             {"adam", form_adam},
+             {"loss", form_loss},
+             {"weigh", form_sum},
+             {"attention", form_mixed_heads}};
 
 /* A call that takes numbers refuses factors, writes nothing, and says which it is; with numbers it is carried out. */
 TEST(numbers_are_not_factors)
@@ -674,13 +676,13 @@ TEST(the_processor_agrees)
 
 static double numbers[1 << 14];
 
-enum { PUT, SEND, COPY, FILL, ZERO, BLEND, STEALTH };
+enum { PUT, SEND, COPY, FILL, ZERO, STEALTH };
 
 /* Writes n weights; STEALTH does not tell the twin. */
 static void write_by(int how, const Backend *b, void *x, size_t n)
 {
     static float f[sizeof numbers / sizeof *numbers];
-    void *y = b->alloc(n), *zero = b->alloc(backend_elements(b, sizeof(Step)));
+    void *y = b->alloc(n);
     b->put(y, numbers, n);
     const LinTerm t = {.c = 2, .dx = x};
     for (size_t i = 0; i < n; i++) f[i] = (float)numbers[i];
@@ -690,11 +692,9 @@ static void write_by(int how, const Backend *b, void *x, size_t n)
     case COPY: b->copy(x, y, n); break;
     case FILL: b->fill(x, .3, n); break;
     case ZERO: b->fill(x, 0, n); break;
-    case BLEND: b->blend(n, x, y, (Blend){.b = 1, .by = BLEND_CLIP}, zero); break;
     default: b->lin_back(n, 1, 1, &t, y);
     }
     b->release(y);
-    b->release(zero);
 }
 
 /* Tells whether losses with and without twins are the same after such a write to weights `at` and on. */
