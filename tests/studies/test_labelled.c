@@ -262,7 +262,8 @@ TEST(forms_of_a_file)
     assert_string_equal(l.name[1], "true");
     static const char *const bad[][3] = {
         {"data.csv", "sentence,label\n\"a\nb\",x\nc,\n", "data.csv:4: an empty label"},
-        {"data.csv", "sentence,label\n\"a\nb\",x\nc\xff,y\n", "data.csv:4: invalid UTF-8"},
+        {"data.csv", "sentence,label\n\"a\nb\",x\nc\xff,y\n", "data.csv:4: not UTF-8"},
+        {"data.csv", "sentence,label\n\"a\rb\",x\n", "data.csv:2: a carriage return inside a line"},
         {"data.csv", "sentence,label\na,x,y\n", "data.csv:2: expected 2 cells"},
         {"data.csv", "sentence,labels\na,x\n", "data.csv:1: no column 'label'"},
         {"data.jsonl", "\n{\"sentence\": \"a\"\n", "data.jsonl:2: expected a JSON object"},
@@ -300,8 +301,9 @@ TEST(refusals)
         {"", "sentence\tlabel\na\tx\n  \ty\n", "data.tsv:3: an empty sentence"},
         {"", "sentence\tlabel\tsentence2\na\tx\tb\na\ty\t\n", "data.tsv:3: an empty sentence"},
         {"", "sentence\tlabel\na\tx\nb\t\n", "data.tsv:3: an empty label"},
-        {"", "sentence\tlabel\na\xff\tx\n", "data.tsv:2: invalid UTF-8"},
-        {"", "sentence\tlabel\na\tx\nb\t\xc3\n", "data.tsv:3: invalid UTF-8"},
+        {"", "sentence\tlabel\na\xff\tx\n", "data.tsv:2: not UTF-8"},
+        {"", "sentence\tlabel\na\tx\nb\t\xc3\n", "data.tsv:3: not UTF-8"},
+        {"", "sentence\tlabel\na\rb\tx\n", "data.tsv:2: a carriage return inside a line"},
         {"v", "sentence\tlabel\na\tx\n", "data.tsv:2: label 'x': expected a number"},
         {"v", "sentence\tlabel\na\t1\nb\t1x\n", "data.tsv:3: label '1x': expected a number"},
         {"v", "sentence\tlabel\na\t1 \n", "data.tsv:2: label '1 ': expected a number"},

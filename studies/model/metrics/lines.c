@@ -1,14 +1,13 @@
 /* lines.c: reads a file as a whole and checks it once; its lines are windows of the text. */
 #include "studies/model/metrics/lines.h"
 
-#include <stdint.h>
 #include <string.h>
-#include <unistr.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
 #include "kernels/base/memory.h"
 #include "kernels/base/plain_text.h"
+#include "nn/text/corpus.h"
 
 static size_t count_ends(const char *text, size_t bytes)
 {
@@ -17,13 +16,9 @@ static size_t count_ends(const char *text, size_t bytes)
     return n;
 }
 
-/* Finds the lines of a text that is not empty and holds no NUL. */
+/* Finds the lines of a text that is not empty. */
 static int find_lines(Lines *l, size_t bytes)
 {
-    const char *bad = (const char *)u8_check((const uint8_t *)l->text, bytes);
-    if (bad)
-        return error_set(ERR_INPUT, "%s:%zu: invalid UTF-8: expected a text in UTF-8", l->file,
-                         count_ends(l->text, (size_t)(bad - l->text)) + 1);
     size_t count = count_ends(l->text, bytes) + (l->text[bytes - 1] != '\n');
     l->line = memory_new(count, sizeof *l->line);
     if (!l->line) return ERR_MEMORY;
@@ -40,12 +35,8 @@ int lines_take(const char *file, char *text, size_t bytes, Lines *out)
 {
     text_unmark(text, &bytes);
     *out = (Lines){.file = file, .text = text};
-    const char *nul = memchr(text, 0, bytes);
-    int code = 0;
-    if (bytes == 0) code = error_set(ERR_INPUT, "%s is empty", file);
-    if (nul)
-        code = error_set(ERR_INPUT, "%s:%zu: a NUL byte: this is not a text", file,
-                         count_ends(text, (size_t)(nul - text)) + 1);
+    int code = bytes ? text_check(&(BpeText){.file = file, .bytes = text, .count = bytes})
+                     : error_set(ERR_INPUT, "%s is empty", file);
     if (code == 0) code = find_lines(out, bytes);
     if (code != 0) lines_free(out);
     return code;

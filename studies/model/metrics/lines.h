@@ -19,7 +19,8 @@ typedef struct {
 } Lines;
 
 /* Reads the lines of a file, or of standard input for LINES_STDIN. A line ends at '\n', at "\r\n" or at the end of the
- * file; it may be empty. UTF-8's byte-order mark is left out. ERR_INPUT with file and line: the file cannot be read or is empty, a NUL byte, invalid UTF-8.
+ * file; it may be empty. UTF-8's byte-order mark is left out. ERR_INPUT with file and line: the file cannot be read or is empty, or it is
+ * no text as those are that models are trained on (text_check: a NUL byte, bytes that are not UTF-8, a lone CR).
  * Caller: lines_free. */
 int lines_read(const char *file, Lines *out);
 
