@@ -8,7 +8,7 @@ static const OptionGroup *const groups[] = {
     OPTION_GROUP(
         "Task", 1,
         {"model", OPTION_TEXT, NULL, "DIR",
-         "directory of an encoder that 'trotter train --objective masked' trained",
+         "directory of an encoder that 'trotter train --objective masked' trained, or of a BERT of Hugging Face",
          .flags = OPTION_MAY_DIFFER},
         {"data", OPTION_TEXT, "glue", "DIR", "GLUE's folder, which holds CoLA, SST-2 ...",
          .flags = OPTION_MAY_DIFFER},
@@ -18,9 +18,9 @@ static const OptionGroup *const groups[] = {
     OPTION_GROUP(
         NULL, 1,
         {"task", OPTION_TEXT, NULL, "NAME",
-         "a task of GLUE (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), or FILE.tsv, with tabs between columns: the "
-         "first line names them (sentence, label, and sentence2 for pairs), each further line is an example; FILE.csv may have "
-         "quotes, FILE.jsonl has an object a line"},
+         "a task of GLUE (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), or a file: FILE.tsv with tabs "
+         "between columns, FILE.csv, also with quotes, or FILE.jsonl with an object a line. Columns are called sentence, "
+         "label, and sentence2 for pairs"},
         {"text-column", OPTION_TEXT, NULL, "NAME",
          "the column of the sentences in a file (default: sentence)"},
         {"label-column", OPTION_TEXT, NULL, "NAME",
