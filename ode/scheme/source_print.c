@@ -67,7 +67,7 @@ static void print_sundials(const Printed *p, const Form *form)
     char place[24];
     fprintf(
         p->f,
-        "#include <arkode/arkode_butcher.h>\n\nstatic ARKodeButcherTable %s(void)\n{\n"
+        "#include <stdio.h>\n\n#include <arkode/arkode_butcher.h>\n\nstatic ARKodeButcherTable %s(void)\n{\n"
         "    ARKodeButcherTable B = ARKodeButcherTable_Alloc(%zu, %s);\n    if (!B) return NULL;\n"
         "    B->q = %d;\n    B->p = %d;\n",
         p->name, n, p->b->pair ? "SUNTRUE" : "SUNFALSE", p->order, p->b->pair ? p->embedded : 0);

@@ -138,11 +138,16 @@ int check_tell(const Options *o)
     SCOPED(sheet_drop) Sheet *r = NULL;
     size_t more = 0, refused = 0, files = 0;
     TRY(sheet_new(check_columns, &r));
+    if (options_rank(o, "scheme") != OPTION_DEFAULT)
+        return error_set(ERR_INPUT, "expected --check or --scheme, not both");
     for (const char *file; (file = options_item(o, "file", files)) != NULL; files++)
         TRY(check_file(file, r, &more, &refused));
     progress_clear();
     if (files == 0)
         return error_set(ERR_INPUT, "--check: expected files of other programs: --check FILE...");
+    if (sheet_rows(r) == 0)
+        return error_set(ERR_INPUT,
+                         "--check: no tableau is found in what was given, so nothing is checked");
     TRY(output_shown(r, options_flag(o, "csv"), options_text(o, "out"), "check"));
     if (refused) notice_warn("%zu table(s) are not read", refused);
     if (more == 0) return 0;

@@ -448,6 +448,9 @@ static int repair(const Options *o)
 static int run(Options *o)
 {
     TRY(options_needs(o));
+    TRY(options_either(
+        o, "check",
+        "scheme-file repair compose adjoint conjugate print to tableau dense structure certificate"));
     if (options_flag(o, "repair")) return repair(o);
     if (options_flag(o, "check")) return check_tell(o);
     SCOPED(select_close) Selection s = {0};

@@ -687,8 +687,15 @@ TEST(orders_that_sources_declare)
     run_ok("schemes --scheme-file right.def --csv");
     HAS(out, "fehlberg,6,");
     file_text("none.c", "int main;\n");
-    run_ok("schemes --check none.c");
+    assert_int_equal(program_run("schemes --check none.c"), 2);
+    HAS(err, "none.c: no tableau is found in it", "nothing is checked");
+    run_ok("schemes --check none.c right.def");
     HAS(err, "none.c: no tableau is found in it");
+    assert_int_equal(program_run("schemes --check right.def --scheme rk4"), 2);
+    HAS(err, "--check");
+    /* ARKODE's header names FILE, and includes nothing that declares it. */
+    run_ok("schemes --scheme rk4 --tableau sundials");
+    HAS(out, "#include <stdio.h>\n\n#include <arkode/arkode_butcher.h>");
 }
 
 TEST_MAIN(program_open, program_close)
