@@ -177,6 +177,13 @@ int foreign_words(const Foreign *f, Vocab *v)
     const char *mark[VOCAB_MARKS] = {""};
     json_int_t V = json_integer_value(json_object_get(f->config, "vocab_size"));
     *v = (Vocab){0};
+    if (!exists(f->dir, "tokenizer.json"))
+        return error_set(
+            ERR_INPUT,
+            "%s has no tokenizer.json; this makes one of vocab.txt, of vocab.json and merges.txt, or of "
+            "tokenizer.model: python3 -c \"import transformers as t; "
+            "t.AutoTokenizer.from_pretrained('%s').save_pretrained('%s')\"",
+            f->dir, f->dir, f->dir);
     TRY(foreign_path(f->dir, "tokenizer.json", file));
     TRY(tokenizer_read(file, &t));
     for (int i = 0; i < VOCAB_MARKS; i++) mark[i] = f->family->mark[i] ? f->family->mark[i] : "";

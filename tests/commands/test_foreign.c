@@ -221,7 +221,7 @@ TEST(refusals)
     must_refuse("eval --model m --text m/text.txt --sequence 30 --batch-tokens 30",
                 "for at most 24 tokens");
     shell_ok("rm m/tokenizer.json");
-    must_refuse("eval --model m --text m/text.txt", "m/tokenizer.json");
+    must_refuse("eval --model m --text m/text.txt", "t.AutoTokenizer.from_pretrained('m').save");
     shell_ok("mv m/model.safetensors m/pytorch_model.bin");
     must_refuse("eval --model m --text m/text.txt", "t.GPT2LMHeadModel.from_pretrained('m').save");
     fetch("qwen3");
