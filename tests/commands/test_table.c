@@ -585,6 +585,16 @@ TEST(table_of_a_paper)
                "2.00  0.96  0.012  better");
     file_text("ppl.csv", "model,seed,test_ppl\na,1,20.1\na,2,20.3\nb,1,22.4\nb,2,22.0\n");
     must_print("table ppl.csv", "test_ppl, less is better: 2 designs", "2.00  0.96  0.012  worse");
+    /* What is marked is named: without --measure that is the last column of numbers alone. */
+    file_text(
+        "two.csv",
+        "model,seed,valid_ppl,test_ppl\na,1,10,20\na,2,10.2,20.3\na,3,10.3,20\nb,1,5,9\nb,2,5.1,9.1\nb,3,5.2,9\n");
+    must_print("table two.csv --columns design,valid_ppl,test_ppl --format latex", "b & 5.10 $",
+               "\\textbf{9.03 $", "bold: the best of test\\_ppl, shown");
+    must_print("table two.csv --measure valid_ppl,test_ppl --columns design,valid_ppl", " *5.10 ",
+               "*: the best of valid_ppl, test_ppl, shown");
+    must_print("table two.csv --measure valid_ppl,test_ppl --csv", ",5,5.2,valid_ppl\n",
+               ",9,9.1,test_ppl\n");
     must_refuse("table runs.csv --columns design,valeu", "--columns: no column is called 'valeu'");
     must_refuse("table runs.csv --columns design,,value", "--columns: expected names of columns");
     must_refuse("table runs.csv --format latex", "--format: expected --columns too");

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "studies/base/latex.h"
 #include "studies/base/plot/plot.h"
 #include "studies/lab/table/runtable.h"
 #include "studies/base/command.h"
@@ -59,12 +60,11 @@ static int add_designs(TableRun *u)
     for (size_t i = 0; i < t->designs; i++)
         for (size_t m = 0; m < t->measures; m++) {
             const RunDesign *d = &t->design[i];
-            sheet_row(u->designs,
-                      &(DesignRow){d->name, t->by ? t->panel[d->panel] : NULL,
-                                   t->measures > 1 ? t->measure[m].text : NULL, d->mean[m],
-                                   m ? NAN : d->least, m ? NAN : d->greatest,
-                                   d->missing.count ? d->missing.count : SIZE_MAX,
-                                   d->diverged.count ? d->diverged.count : SIZE_MAX});
+            sheet_row(u->designs, &(DesignRow){d->name, t->by ? t->panel[d->panel] : NULL,
+                                               t->measures > 1 ? t->measure[m].text : NULL,
+                                               d->mean[m], d->least[m], d->greatest[m],
+                                               d->missing.count ? d->missing.count : SIZE_MAX,
+                                               d->diverged.count ? d->diverged.count : SIZE_MAX});
         }
     return 0;
 }
@@ -177,12 +177,15 @@ static int print_paper(const TableRun *u, FILE *f)
     int form = options_text(o, "format") ? SHEET_PLAIN + options_choice(o, "format") : SHEET_PLAIN;
     const int latex = form == SHEET_LATEX;
     TRY(runtable_paper(&u->t, options_text(o, "columns"), form, f));
-    fprintf(
-        f,
-        "%s%s: half of the 95 %s interval of a design's runs (Student's t); %s: the best, shown to be better "
-        "than all others\n(all pairs, Tukey",
-        latex ? "\n\\par\\smallskip\\noindent\n{\\footnotesize " : "\n", latex ? "$\\pm$" : "±",
-        latex ? "\\%" : "%", form == SHEET_PLAIN ? "*" : "bold");
+    fprintf(f,
+            "%s%s: half of the 95 %s interval of a design's runs (Student's t);\n%s: the best of ",
+            latex ? "\n\\par\\smallskip\\noindent\n{\\footnotesize " : "\n", latex ? "$\\pm$" : "±",
+            latex ? "\\%" : "%", form == SHEET_PLAIN ? "*" : "bold");
+    for (size_t m = 0; m < u->t.measures; m++) {
+        if (m) fputs(", ", f);
+        latex ? latex_text(f, u->t.measure[m].column) : (void)fputs(u->t.measure[m].column, f);
+    }
+    fputs(", shown to be better than all others (all pairs, Tukey", f);
     for (size_t p = 0; p < u->t.panels; p++) runtable_rests(&u->t, p, latex, f);
     fprintf(f, ").%s\n", latex ? "\\par}" : "");
     return 0;
@@ -341,7 +344,8 @@ const Command command_table_of_runs = {
         OPTION_GROUP(
             "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write the designs as CSV"},
             {"columns", OPTION_TEXT, NULL, "A,B,...",
-             "show the table of a paper: 'design', 'n' and columns of the runs, as '51.99 ± 0.72'; NAME=HEAD renames one"},
+             "show the table of a paper: 'design', 'n' and columns of the runs, as '51.99 ± 0.72'; NAME=HEAD renames one; the "
+             "best of --measure is marked"},
             {"format", OPTION_CHOICE, NULL, "text|markdown|latex",
              "the form of --columns (default: text)"},
             {"out", OPTION_TEXT, NULL, "DIR",

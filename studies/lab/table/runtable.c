@@ -332,14 +332,14 @@ static void summarise(RunTable *t, size_t i, double *y)
 {
     static const Difference none = {NAN, NAN, NAN, NAN, NAN};
     RunDesign *d = &t->design[i];
-    const double *first = numbers(t, 0, i);
-    d->least = d->greatest = NAN;
-    for (size_t j = 0; j < t->seeds; j++) {
-        d->least = fmin(d->least, first[j]);
-        d->greatest = fmax(d->greatest, first[j]);
-    }
     for (size_t m = 0; m < t->measures; m++) {
-        d->mean[m] = mean(t, m, numbers(t, m, i));
+        const double *all = numbers(t, m, i);
+        d->least[m] = d->greatest[m] = NAN;
+        for (size_t j = 0; j < t->seeds; j++) {
+            d->least[m] = fmin(d->least[m], all[j]);
+            d->greatest[m] = fmax(d->greatest[m], all[j]);
+        }
+        d->mean[m] = mean(t, m, all);
         counted(t, i, m, y);
         d->counted[m] = mean(t, m, y);
         d->alone[m] = d->together[m] = none;

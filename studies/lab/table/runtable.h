@@ -61,7 +61,7 @@ typedef struct {
     RunRows missing, diverged;      /* rows without a number of the first measure; that diverged */
     Interval mean[RUN_MEASURES];    /* of all its numbers */
     Interval counted[RUN_MEASURES]; /* of those that are compared */
-    double least, greatest;         /* of the first measure; NaN without one */
+    double least[RUN_MEASURES], greatest[RUN_MEASURES]; /* NaN without a number */
     /* Less the baseline of its panel, each alone and together with the others; NaN: not compared */
     Difference alone[RUN_MEASURES], together[RUN_MEASURES];
     double equal[RUN_MEASURES]; /* p of these being the margin or more; NaN: not asked for */
