@@ -85,6 +85,7 @@ static const Column usual[] = {
           .words = "chrF2++ of the test text"),
     VALUE("test_ter", .form = SHEET_FIXED, .digits = 2,
           .words = "TER of the test text; less is better"),
+    VALUE("accuracy", .more = 1, .words = "share of the examples whose label is right"),
     VALUE("valid_exact", .more = 1,
           .words = "share of the validation pairs whose target is right at every place"),
     VALUE("test_exact", .more = 1,

@@ -584,6 +584,8 @@ TEST(table_of_a_paper)
     must_print("table bleu.csv", "test_bleu, more is better: 2 designs",
                "2.00  0.96  0.012  better");
     file_text("ppl.csv", "model,seed,test_ppl\na,1,20.1\na,2,20.3\nb,1,22.4\nb,2,22.0\n");
+    shell_ok("sed s/test_bleu/accuracy/ bleu.csv > accuracy.csv");
+    must_print("table accuracy.csv", "accuracy, more is better: 2 designs");
     must_print("table ppl.csv", "test_ppl, less is better: 2 designs", "2.00  0.96  0.012  worse");
     /* What is marked is named: without --measure that is the last column of numbers alone. */
     file_text(

@@ -323,7 +323,7 @@ const Command command_table_of_runs = {
             {"by", OPTION_TEXT, NULL, "COLUMN",
              "column whose values are looked at apart, as depths are, each with its own standard deviation; file: each file"},
             {"more-is-better", OPTION_FLAG, NULL, NULL,
-             "greater numbers are better (known of BLEU, chrF, exact matches and tokens_per_s)"}),
+             "greater numbers are better (known of BLEU, chrF, accuracy, exact matches and tokens_per_s)"}),
         OPTION_GROUP(
             "Differences", 1,
             {"baseline", OPTION_TEXT, NULL, "NAME",
