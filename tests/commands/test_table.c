@@ -597,6 +597,9 @@ TEST(table_of_a_paper)
                "*: the best of valid_ppl, test_ppl, shown");
     must_print("table two.csv --measure valid_ppl,test_ppl --csv", ",5,5.2,valid_ppl\n",
                ",9,9.1,test_ppl\n");
+    shell_ok(
+        "(printf 'c%%d,' $(seq 17); echo x; for r in a b; do printf \"$r%%d,\" $(seq 17); echo 1; done) > wide.csv");
+    must_refuse("table wide.csv", "more than 16 columns tell designs apart: --design names fewer");
     must_refuse("table runs.csv --columns design,valeu", "--columns: no column is called 'valeu'");
     must_refuse("table runs.csv --columns design,,value", "--columns: expected names of columns");
     must_refuse("table runs.csv --format latex", "--format: expected --columns too");

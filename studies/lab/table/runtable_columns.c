@@ -128,7 +128,10 @@ static int find(const char *const *names, size_t n, const char *option, const ch
 static int add_key(RunTable *t, const char *name)
 {
     if (t->keys == RUNTABLE_KEYS)
-        return error_set(ERR_INPUT, "--design: expected at most %d columns", RUNTABLE_KEYS);
+        return error_set(
+            ERR_INPUT,
+            "more than %d columns tell designs apart: --design names fewer, as --design scheme,rate",
+            RUNTABLE_KEYS);
     t->key[t->keys++] = name;
     return 0;
 }
