@@ -1,6 +1,6 @@
 /* complex_flow.c: sub-flows over complex times. The flow of z' = f(z) over the time (c + i b) h is that of z' = (c + i b) f(z)
  * over h, a real system of twice the size: f is evaluated in complex numbers from its list of operations (tape.c). */
-#include <complex.h>
+#include "kernels/base/cmplx.h"
 
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"

@@ -94,6 +94,18 @@ plots() { grep -nE 'plot_add_(setting|item|words)' "$@" /dev/null; }
 # ---- tests: kill(-1) reaches every process; test_signal checks the number first
 signals() { grep -nE '(^|[^A-Za-z0-9_])kill\(' "$@" /dev/null; }
 
+# ---- clang: glibc gives it no CMPLX
+unclear() { grep -l 'CMPLX(' "$@" /dev/null | xargs -r grep -LE 'kernels/base/cmplx\.h|define CMPLX'; }
+
+# ---- libraries that may be missing: prints the errors of what stands in their place
+without() {
+    for f in "$@"; do
+        if grep -qE '^#if.*HAVE_(MICROHTTPD|MPI)' "$f"; then
+            gcc -std=c17 -D_GNU_SOURCE -I. -fsyntax-only -Werror=implicit-function-declaration "$f" 2>&1 | grep 'error:'
+        fi
+    done
+}
+
 # ---- names: a source begins with its own name, so that renaming a file changes its comment too
 unnamed() {
     for f in "$@"; do
@@ -179,6 +191,9 @@ printf '#include "kernels/backend.h"\n' >"$bad/ode/sideways.c"
 printf '# see /%s/somebody/notes\n' home >"$bad/path.sh"
 printf 'plot_add_item(p, NULL, name);\n' >"$bad/plot.c"
 printf 'kill(child, SIGKILL);\n' >"$bad/signal.c"
+printf 'double complex i = CMPLX(0, 1);\n#ifndef HAVE_MPI\nint f(void) { return g(); }\n#endif\n' >"$bad/without.c"
+[ -n "$(unclear "$bad/without.c")" ] || say "the check of complex numbers does not see CMPLX"
+[ -n "$(without "$bad/without.c")" ] || say "a source that compiles with a library alone is not seen"
 [ -n "$(signals "$bad/signal.c")" ] || say "the check of signals does not see a call of kill"
 [ -n "$(format "$bad/format.c")" ] || say "the formatting check does not see a badly formatted file"
 [ -n "$(layering ode "$bad/ode/upward.c")" ] || say "the layering check does not see ode/ include nn/"
@@ -278,6 +293,14 @@ $found"
 found=$(untold studies/results/README.md README.md)
 grep -q '^1\. ' studies/results/README.md || say "studies/results/README.md has no numbered findings"
 [ -z "$found" ] || say "findings of studies/results/README.md whose beginning is no row of README.md, or rows without one:
+$found"
+
+found=$(unclear $(git ls-files '*.c' '*.h' 2>/dev/null))
+[ -z "$found" ] || say "complex numbers that clang does not compile (kernels/base/cmplx.h):
+$found"
+
+found=$(without $(git ls-files '*.c' 2>/dev/null))
+[ -z "$found" ] || say "a source that does not compile without a library:
 $found"
 
 found=$(torn $(git ls-files '*.c' '*.h' 2>/dev/null))

@@ -160,7 +160,7 @@ TEST(lost_processors_are_counted)
 static atomic_long count, more;
 static long counted(void)
 {
-    return count += more;
+    return atomic_fetch_add(&count, more) + more;
 }
 
 /* The watch sees a count of this test in place of the machine's. */

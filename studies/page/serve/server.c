@@ -2,6 +2,8 @@
  * of the headers: W3C, Content Security Policy Level 3; RFC 9110. */
 #include "studies/page/serve/serve.h"
 
+#include "kernels/base/error.h"
+
 #ifndef HAVE_MICROHTTPD
 
 int server_run(const char *dir, unsigned port)

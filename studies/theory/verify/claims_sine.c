@@ -1,6 +1,6 @@
 /* claims_sine.c: a vector field whose elementary differentials of every order are known in closed
  * form, so that a predicted error term is a vector, not only an order. */
-#include <complex.h>
+#include "kernels/base/cmplx.h"
 #include <math.h>
 #include <string.h>
 
