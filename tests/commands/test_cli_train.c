@@ -86,7 +86,7 @@ TEST(test_carried)
         HAS(out, why[i][1], why[i][2]);
     }
     run_ok("compare --corpus text --epochs 1 --layers 2 --scheme-file carried.scheme --scheme "
-           "transformer,mom,dim --seeds 1 --out both" SMALL_TRAINING);
+           "transformer,mom,dim --seeds 1 --out carried" SMALL_TRAINING);
     HAS(out, "\nmom ", "\ndim ");
     run_ok(
         "train --corpus reverse --max-steps 5 --layers 2 --scheme-file carried.scheme --encoder mom "
@@ -190,10 +190,10 @@ TEST(test_scheme_of_file)
         "mine, seed 1: is there already");
     shell_ok(
         "grep -q '^scheme = mine$' only/config.ini && grep -q '^scheme mine$' only/scheme.txt");
-    must_refuse("train --corpus text --scheme-file two.scheme --out both" SMALL_TRAINING,
+    must_refuse("train --corpus text --scheme-file two.scheme --out one-of-two" SMALL_TRAINING,
                 "--scheme is needed: one scheme is trained at a time, and --scheme-file has a,b");
     run_ok(
-        "train --corpus text --epochs 1 --scheme-file two.scheme --scheme euler --out both" SMALL_TRAINING);
+        "train --corpus text --epochs 1 --scheme-file two.scheme --scheme euler --out one-of-two" SMALL_TRAINING);
 }
 
 /* A training warns before it begins where its rate never reaches the peak or most words are read as <unk>, and at its end

@@ -385,7 +385,7 @@ TEST(there_and_back)
         LLAMA "--activation swiglu --rotary-scaling 4,1,8,16,1.3",
         LLAMA "--activation swiglu --biases none --windows 3",
         LLAMA "--activation geglu --layers 3 --biases qkv --windows 0,4,4"};
-    shell_ok("printf 'the lord said unto the king\\n\\nof the  land\\n' >said");
+    shell_ok("rm -rf ours theirs; printf 'the lord said unto the king\\n\\nof the  land\\n' >said");
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         train("ours", models[i]);
         run_ok("export --model ours --out theirs");

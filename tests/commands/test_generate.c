@@ -19,7 +19,6 @@ static void train(const char *model, const char *options)
 
 TEST(words_go_on)
 {
-    train("w", "--max-steps 100");
     run_ok("generate --threads 1 --model w --prompt 'the cat' --tokens 11 --temperature 0");
     assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
     assert_string_equal(err, "");
@@ -29,7 +28,6 @@ TEST(words_go_on)
 
 TEST(characters_go_on)
 {
-    train("c", "--level char --max-steps 500");
     run_ok("generate --threads 1 --model c --prompt 'the cat s' --tokens 11 --temperature 0");
     assert_string_equal(out, "the cat sat on a mat\n");
     must_tell("generate --threads 1 --model c --prompt 'tQQc' --tokens 1 --top 1", "'Q'");
@@ -210,4 +208,12 @@ TEST(bad_words_are_refused)
     must_refuse("generate --model w --temperature -1", "--temperature: expected a number");
 }
 
-TEST_MAIN(program_open, program_close)
+static int open_models(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    train("w", "--max-steps 100");
+    train("c", "--level char --max-steps 500");
+    return 0;
+}
+
+TEST_MAIN(open_models, program_close)

@@ -137,6 +137,7 @@ TEST(test_sweep)
                                         "a.tmp%ld",   "a.tmp--%ld", "a.tmp-%ld00000000000"};
     static const char *const goes[] = {"a.tmp-%ld", "model.safetensors.tmp-%ld", "b.tmp-1.tmp-%ld"};
     char name[64];
+    scratch_files(1);
     pid_t dead = fork();
     if (dead == 0) _exit(0);
     snprintf(name, sizeof name, "z.tmp-%ld",

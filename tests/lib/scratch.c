@@ -2,6 +2,7 @@
 #include "tests/lib/scratch.h"
 
 #include <dirent.h>
+#include <ftw.h>
 
 char folder[256];
 
@@ -21,6 +22,12 @@ int scratch_close(void **state)
     return system(line);
 }
 
+static int drop(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)s, (void)kind, (void)at;
+    return remove(path);
+}
+
 int scratch_files(int clear)
 {
     int n = 0;
@@ -28,7 +35,7 @@ int scratch_files(int clear)
     for (struct dirent *e; d && (e = readdir(d));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         n++;
-        if (clear) remove(file_path(e->d_name));
+        if (clear) nftw(file_path(e->d_name), drop, 8, FTW_DEPTH | FTW_PHYS);
     }
     if (d) closedir(d);
     return n;

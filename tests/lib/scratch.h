@@ -14,7 +14,7 @@ extern char folder[256];
 int scratch_open(void **state);
 int scratch_close(void **state); /* removes all that is in it */
 
-/* Counts the files there. With `clear` it removes them. */
+/* Counts the files and folders there. With `clear` it removes them, and what is in them. */
 int scratch_files(int clear);
 
 /* Returns the path of a file there. Eight paths may be in use at a time. */
