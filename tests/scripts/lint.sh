@@ -70,19 +70,17 @@ rules_of() {
 layering() {
     room=$1
     shift
-    allowed=$(rules_of "$room")
-    grep -n '^ *# *include *"' "$@" /dev/null | while IFS= read -r line; do
-        target=$(echo "$line" | sed 's/.*include *"\([^"]*\)".*/\1/')
-        ok=no
-        for a in $allowed; do
-            case $a in
-            */.) [ "${target%/*}" != "${a%/.}" ] || ok=yes ;;
-            *) case $target in "$a" | "$a"/*) ok=yes ;; esac ;;
-            esac
-        done
-        case $target in *.c) ok=no ;; esac
-        [ $ok = yes ] || echo "$line"
-    done
+    grep -n '^ *# *include *"' "$@" /dev/null | awk -v rules="$(rules_of "$room")" '
+        BEGIN { n = split(rules, allowed, " ") }
+        {
+            target = $0; sub(/.*include *"/, "", target); sub(/".*/, "", target)
+            folder = target; sub(/\/[^\/]*$/, "", folder)
+            for (i = ok = 0; i < n && !ok;) {
+                a = allowed[++i]
+                ok = a ~ /\/\.$/ ? folder "/." == a : target == a || index(target, a "/") == 1
+            }
+            if (!ok || target ~ /\.c$/) print
+        }'
 }
 
 # ---- paths: files of the repository name no folder of one machine
@@ -108,9 +106,12 @@ without() {
 
 # ---- names: a source begins with its own name, so that renaming a file changes its comment too
 unnamed() {
-    for f in "$@"; do
-        head -n 1 "$f" | grep -qE "^/[*/] $(basename "$f" | sed 's/\./\\./')[:, ]" || echo "$f"
-    done
+    awk '
+        FNR == 1 {
+            name = FILENAME; sub(/.*\//, "", name)
+            if ($0 !~ /^\/[*\/] / || index(substr($0, 4), name) != 1 || substr($0, 4 + length(name)) !~ /^[:, ]/) print FILENAME
+            nextfile
+        }' "$@"
 }
 
 # Prints the names that two of the files have; a header and the source of its name are two names.
@@ -140,12 +141,10 @@ torn() {
 unseen() {
     readmes=$1
     shift
-    for f in "$@"; do
-        # shellcheck disable=SC2086
-        for r in $readmes; do
-            grep -o '!\[[^]]*\]([^)]*)' "$r" | sed "s|.*(\(.*\))|$(dirname "$r")/\1|"
-        done | while IFS= read -r shown; do realpath -m "$shown"; done | grep -qxF "$(realpath -m "$f")" || echo "$f"
-    done
+    # shellcheck disable=SC2086
+    grep -o '!\[[^]]*\]([^)]*)' /dev/null $readmes | sed 's|^\([^:]*\)/[^/:]*:.*(\(.*\))|\1/\2|; s|^[^/:]*:.*(\(.*\))|\1|' |
+        xargs -r -d '\n' realpath -m >"$bad/shown"
+    for f in "$@"; do realpath -m "$f"; done | grep -vxFf "$bad/shown"
 }
 
 # ---- READMEs: prints the sources of $2.. that README $1 names neither by their name nor by a pattern (`claims_*.c`)
@@ -265,7 +264,7 @@ $found"
     [ -z "$found" ] || say "an include that points the wrong way:
 $found"
 done
-found=$(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$' | while IFS= read -r f; do paths "$f"; done)
+found=$(paths $(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$'))
 [ -z "$found" ] || say "a path of one machine:
 $found"
 
@@ -282,11 +281,11 @@ found=$(unseen "$(git ls-files '*.md' 2>/dev/null)" $(git ls-files '*.svg' 2>/de
 [ -z "$found" ] || say "a recorded plot that no page shows:
 $found"
 
-found=$(git ls-files studies 2>/dev/null | grep '\.c$' | grep -v '/plot\.c$' | while IFS= read -r f; do plots "$f"; done)
+found=$(plots $(git ls-files studies 2>/dev/null | grep '\.c$' | grep -v '/plot\.c$'))
 [ -z "$found" ] || say "a plot that may not be of literals (plot.h):
 $found"
 
-found=$(git ls-files tests 2>/dev/null | grep '\.[ch]$' | grep -v '^tests/lib/test\.[ch]$' | while IFS= read -r f; do signals "$f"; done)
+found=$(signals $(git ls-files tests 2>/dev/null | grep '\.[ch]$' | grep -v '^tests/lib/test\.[ch]$'))
 [ -z "$found" ] || say "kill() in a test, whose number may be -1 (test_signal in tests/lib/test.h):
 $found"
 
