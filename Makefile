@@ -368,11 +368,12 @@ RANKS = $(B)/tests/commands/test_ranks $(B)/tests/commands/test_gpus $(B)/tests/
 check-ranks: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(RANKS)
 	@TROTTER_NEED_RANKS=1 TOGETHER=1 sh tests/scripts/run.sh $(B) $(RANKS)
-# The library from Python, with NumPy.
+# What needs NumPy: the library from Python, models and modules read by it.
+NUMPY = $(B)/tests/library/test_library $(B)/tests/library/test_modules
 check-python: deps
 	@sh studies/scripts/deps.sh python3-numpy
-	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(SHARED) $(B)/tests/library/test_library
-	@TROTTER_NEED_NUMPY=1 sh tests/scripts/run.sh $(B) $(B)/tests/library/test_library
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(SHARED) $(NUMPY)
+	@TROTTER_NEED_NUMPY=1 CMOCKA_FILTER='*python*,*numpy*,the_notebook,the_wheel,modules_*' sh tests/scripts/run.sh $(B) $(NUMPY)
 # The library in other people's processes; a flavour of its own has it for ThreadSanitizer.
 check-library: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(SHARED)

@@ -15,6 +15,7 @@ mkdir "$work/bin"
     for dir in $PATH; do ln -s "$dir"/* "$work/bin" 2>/dev/null; done
 )
 for tool in $tools; do rm -f "$work/bin/$tool"; done
+unset TROTTER_NEED_RANKS TROTTER_NEED_NUMPY # here they may be missing
 export CUDA_VISIBLE_DEVICES= CMOCKA_MESSAGE_OUTPUT=TAP TROTTER="$build/trotter" OMP_WAIT_POLICY=passive
 
 # Adds the tests that PROGRAM skips to $work/skipped and failures to $work/failed; patterns of tests may follow.
