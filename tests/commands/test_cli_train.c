@@ -85,8 +85,9 @@ TEST(test_carried)
                why[i][0], why[i][0]);
         HAS(out, why[i][1], why[i][2]);
     }
-    run_ok("compare --corpus text --epochs 1 --layers 2 --scheme-file carried.scheme --scheme "
-           "transformer,mom,dim --seeds 1 --out carried" SMALL_TRAINING);
+    run_ok(
+        "compare --corpus text --epochs 1 --layers 2 --scheme-file carried.scheme --scheme "
+        "transformer,mom,dim --seeds 1 --truncation 1 --truncation-tokens 4 --out carried" SMALL_TRAINING);
     HAS(out, "\nmom ", "\ndim ");
     run_ok(
         "train --corpus reverse --max-steps 5 --layers 2 --scheme-file carried.scheme --encoder mom "
