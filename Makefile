@@ -8,6 +8,7 @@
 #                           -> out/site/index.html, some minutes on 2 cores
 #   make wasm               what tells there of a scheme that is typed: the program's own code for browsers (Debian 12: emscripten)
 #   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium, pdflatex and coqc
+#   make check-order        tests in three drawn orders, and each alone: none needs or minds what another left; an hour or so
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-python       the library from Python, with NumPy (python3-numpy)
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
@@ -354,6 +355,15 @@ check: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
 	@$(if $(FOR_X86),echo "# skipped: $(FOR_X86)$(comma) which are written for x86-64")
 	@sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS)
+
+# Tests that live on what another one left fail in one of three drawn orders, or alone.
+check-order: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
+	@for n in 1 2 3; do TROTTER_SHUFFLE=$$n sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS) || exit 1; done
+	@! for p in $(VARIANTS) $(TESTS); do cat $(B)/tests/$${p##*/}.log $(B)/tests/$${p##*/}-7.log 2>/dev/null | sed -n 's/^ok [0-9]* - //p' | \
+	    while read -r t; do CMOCKA_FILTER=$$t TROTTER=$(B)/trotter OMP_WAIT_POLICY=passive $$p </dev/null >$(B)/tests/alone.log 2>&1 || \
+	    echo "not ok: $${p##*/} $$t alone: $(B)/tests/alone.log"; done; done | grep .
+.PHONY: check-order
 
 # Tests that run programs, where some of these are not to be found. test_bare runs those alone that skip.
 RUNNERS = $(filter-out test_bare test_faults test_tour test_costs,$(notdir $(patsubst %.c,%,$(shell grep -lE \
