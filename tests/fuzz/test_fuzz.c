@@ -184,16 +184,13 @@ static int open_all(void **state)
 static void test_replay(void **state)
 {
     size_t h = *(size_t *)*state;
+    done.inputs = done.damaged = 0;
     size_t seeds = run_folder(h, "tests/fuzz/seeds") + run_folder(h, made);
     run_input(h, (const uint8_t *)"", 0);
     run_folder(h, "tests/fuzz/found");
     if (seeds == 0) fail_msg("%s has no seed", harness[h].name);
-}
-
-TEST(test_count)
-{
     printf("# %zu inputs and %zu damaged ones\n", done.inputs, done.damaged);
-    assert_true(done.inputs >= HARNESSES && done.damaged > done.inputs);
+    assert_true(done.damaged > done.inputs);
 }
 
 int main(int argc, char **argv)
