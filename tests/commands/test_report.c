@@ -263,17 +263,18 @@ static void write_big(const char *name, size_t bytes)
 
 TEST(test_torn_drawings)
 {
+    make_dir("torn-drawings");
     for (size_t i = 0; i <= sizeof torn_drawings / sizeof *torn_drawings; i++) {
         if (i < sizeof torn_drawings / sizeof *torn_drawings)
-            file_text("drawn/order.svg", torn_drawings[i]);
+            file_text("torn-drawings/order.svg", torn_drawings[i]);
         else
-            write_big("drawn/order.svg", (4 << 20) + 1);
-        PAGE_HAS("drawn", "~<img", "~<figure", "Left out: order.svg: ");
+            write_big("torn-drawings/order.svg", (4 << 20) + 1);
+        PAGE_HAS("torn-drawings", "~<img", "~<figure", "Left out: order.svg: ");
         HAS(said, "left out: order.svg: ");
     }
-    write_big("drawn/order.svg", 4 << 20);
-    file_text("drawn/mine.svg", SVG(""));
-    PAGE_HAS("drawn", "<img", "mine.svg: not a plot");
+    write_big("torn-drawings/order.svg", 4 << 20);
+    file_text("torn-drawings/mine.svg", SVG(""));
+    PAGE_HAS("torn-drawings", "<img", "mine.svg: not a plot");
 }
 
 /* One command fills a folder with two studies: its end is shown at the comparison, not at the order study beside it. */
