@@ -138,12 +138,13 @@ FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fu
 # One source of the CPU kernels, for each precision and instruction set of the architecture (kernels/processor.h).
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 CPU_x86_64  = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
-CPU_aarch64 = f32_v8 f64_v8 bf16_v8
+CPU_aarch64 = f32_v8 f32_sve256 f64_v8 f64_sve256 bf16_v8
 CPU    = $(CPU_$(MACHINE))
 CPUOBJ = $(CPU:%=$(B)/kernels/cpu_%.o)
 ISA_v2 = -march=x86-64-v2
 ISA_v3 = -march=x86-64-v3
 ISA_v8 = -march=armv8-a
+ISA_sve256 = -march=armv8.2-a+sve -msve-vector-bits=256
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
 EXTRA_bf16_v4 = -mavx512bf16
 EXTRA_bf16_v8 = -march=armv8.2-a+bf16
@@ -229,9 +230,10 @@ endef
 $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
 # What was found here when objects were made; those that depend on it are made again where it is another.
-$(B)/found: FORCE
-	@mkdir -p $(@D); echo '$(MPI) $(DNNL) $(HTTP)' | cmp -s - $@ || echo '$(MPI) $(DNNL) $(HTTP)' >$@
-$(B)/kernels/mpi.o $(CPUOBJ): $(B)/found
+$(B)/found-%: FORCE
+	@mkdir -p $(@D); echo '$($*)' | cmp -s - $@ || echo '$($*)' >$@
+$(B)/kernels/mpi.o: $(B)/found-MPI
+$(CPUOBJ): $(B)/found-DNNL
 .PHONY: FORCE
 
 $(B)/studies/page/serve/server.o: ALL_CFLAGS += $(HTTP)
@@ -260,7 +262,7 @@ $(B)/ode/scheme/zoo.o: ode/scheme/zoo.scheme
 $(B)/studies/theory/certificate.o: $(wildcard studies/theory/certificate_*.v)
 $(B)/nn/text/builtin.o: $(wildcard nn/kjv/*)
 $(B)/studies/page/report/page.o: studies/page/report/page.css
-$(B)/studies/page/serve/server.o: $(wildcard studies/page/serve/page.*) studies/page/told/scheme.js $(B)/found
+$(B)/studies/page/serve/server.o: $(wildcard studies/page/serve/page.*) studies/page/told/scheme.js $(B)/found-HTTP
 
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out $(FOR_X86),$(wildcard tests/lib/*.c)))

@@ -459,7 +459,7 @@ void backend_complete(Backend *b);
 /* Finds the backend of a name. cpu-f32, cpu-f64; cpu-bf16: f32, but matrix products round their factors to bf16
  * (processors with avx512_bf16, or with ARM's FEAT_BF16); cuda-f32, cuda-tf32, cuda-bf16: an NVIDIA device, f32 but for the factors of products.
  * kernel: NULL for the best that this processor runs, or a name of processor.h: "x86-64-v2", "-v3", "-v4", for bf16 also
- * "-amx"; "arm-v8". It concerns CPU backends alone. ERR_INPUT, with a line of words that says what is missing, where the backend is not available
+ * "-amx"; "arm-v8", "arm-sve256". It concerns CPU backends alone. ERR_INPUT, with a line of words that says what is missing, where the backend is not available
  * here. */
 int backend_find(const char *name, const char *kernel, const Backend **out);
 

@@ -59,14 +59,18 @@ int processor_runs(const char *backend, const char *kernel)
 
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 
-/* Every processor of this architecture has vectors of 128 bits (NEON); instructions for bf16 came with Armv8.6. */
+/* Every processor of this architecture has vectors of 128 bits (NEON); instructions for bf16 came with Armv8.6. Scalable
+ * vectors (SVE) have the length that the processor and Linux give them (Documentation/arm64/sve.rst), and kernels that are
+ * compiled for 256 bits need just that. */
 int processor_runs(const char *backend, const char *kernel)
 {
-    (void)kernel;
-    int halves = strcmp(backend, "cpu-bf16") == 0;
-    return halves && !(getauxval(AT_HWCAP2) & HWCAP2_BF16) ? needs("bf16 instructions (FEAT_BF16)")
-                                                           : 0;
+    if (strcmp(backend, "cpu-bf16") == 0)
+        return getauxval(AT_HWCAP2) & HWCAP2_BF16 ? 0 : needs("bf16 instructions (FEAT_BF16)");
+    if (strcmp(kernel, PROCESSOR "sve256") != 0) return 0;
+    int length = getauxval(AT_HWCAP) & HWCAP_SVE ? prctl(PR_SVE_GET_VL) : 0;
+    return length > 0 && (length & PR_SVE_VL_LEN_MASK) == 32 ? 0 : needs("SVE of 256 bits");
 }
 
 #endif

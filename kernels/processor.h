@@ -13,8 +13,8 @@
 #define PROCESSOR_SETS PROCESSOR "v2", PROCESSOR "v3", PROCESSOR "v4", PROCESSOR "amx"
 #elif defined __aarch64__
 #define PROCESSOR "arm-"
-#define PROCESSOR_KERNELS(X) X(f32, v8) X(f64, v8) X(bf16, v8)
-#define PROCESSOR_SETS PROCESSOR "v8"
+#define PROCESSOR_KERNELS(X) X(f32, sve256) X(f32, v8) X(f64, sve256) X(f64, v8) X(bf16, v8)
+#define PROCESSOR_SETS PROCESSOR "v8", PROCESSOR "sve256"
 #else
 #error "no kernels are written for this processor: processor.h says what it takes"
 #endif

@@ -12,6 +12,8 @@
 
 #if defined __AVX512F__
 enum { VECTOR = 64, R = 8 };
+#elif defined __ARM_FEATURE_SVE_BITS
+enum { VECTOR = __ARM_FEATURE_SVE_BITS / 8, R = 8 };
 #elif defined __AVX2__
 enum { VECTOR = 32, R = 4 };
 #else
