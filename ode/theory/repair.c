@@ -37,7 +37,6 @@
  *
  * repair_model.c has the scheme and its conditions, repair_modular.c solves them exactly; decimals, the search and the ranking are here. */
 #include <complex.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -586,7 +585,8 @@ static void name_coefficient(const Doctor *d, const RepairSource *s, size_t k,
         snprintf(name, REPAIR_NAME, i > 9 || j > 9 ? "a%d,%d%s" : "a%d%d%s", i, j, past);
 }
 
-/* Returns the last digit of the decimals: the coarsest of 9 places and more, else the finest. */
+/* Returns the last digit of the decimals: the coarsest of 9 places and more, else the finest, but not below 2^-63, what a long double of
+ * x86-64 tells from 1. A machine with longer ones has the same answers: decimals of 60 places may be meant to meet conditions to 24. */
 static double last_digit(const Coefficients *c)
 {
     double coarse = 0, fine = 1;
@@ -600,7 +600,7 @@ static double last_digit(const Coefficients *c)
         if (places >= 9) coarse = fmax(coarse, digit);
     }
     double unit = coarse > 0 ? coarse : fine < 1 ? fine : 1e-16;
-    return fmax(unit, (double)LDBL_EPSILON);
+    return fmax(unit, 0x1p-63);
 }
 
 /* Returns the highest order of conditions. */

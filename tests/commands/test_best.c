@@ -85,15 +85,22 @@ TEST(the_best_by_bleu_is_kept)
     run_ok("report bleu --out page.html");
 }
 
-/* A training that stops behind its best epoch keeps this epoch (other kinds: test_kinds.c). */
+/* A training that stops behind its best epoch keeps this epoch (other kinds: test_kinds.c). Roundings of compilers and processors
+ * decide which it is, so longer trainings are tried until it is not among the last ones. */
 TEST(stopped_and_resumed)
 {
-    run_ok(TRAIN "--epochs 30 --best bleu --out straight");
-    double best = result_of("straight", "best_epoch");
+    int epochs = 25;
+    double best;
+    do {
+        epochs += 5;
+        shell_ok("rm -rf straight");
+        run_ok(TRAIN "--epochs %d --best bleu --out straight", epochs);
+        best = result_of("straight", "best_epoch");
+    } while (best > epochs - 3 && epochs < 60);
+    assert_true(best <= epochs - 3);
     int rows = count_lines(file_slurp("straight/log.csv", NULL)) - 1;
-    assert_true(best < 28);
-    int status = interrupt_at("stopped/log.csv", 2 + (int)(rows * best / 30),
-                              TRAIN "--epochs 30 --best bleu --out stopped");
+    int status = interrupt_at("stopped/log.csv", 2 + (int)(rows * best / epochs),
+                              TRAIN "--epochs %d --best bleu --out stopped", epochs);
     assert_int_equal(status, 130);
     must_refuse("train --resume --decoder heun --out stopped",
                 "stopped/scheme.txt has another, scheme transformer-decoder");

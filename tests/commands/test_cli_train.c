@@ -25,7 +25,7 @@ TEST(test_train_and_eval)
     must_refuse("eval --model nowhere --text text/valid.txt --logits no/place.npy",
                 "cannot write no/place.npy: No such file");
     shell_ok(
-        "{ ulimit -f 0; %s eval --model moved --text text/valid.txt --csv --logits l.npy 2>&1; } "
+        "{ ulimit -f 8; %s eval --model moved --text text/train.txt --csv --logits l.npy 2>&1; } "
         "| cat >told; grep -q '^tokens,nll,ppl$' told && grep -q 'l.npy' told",
         program);
 }

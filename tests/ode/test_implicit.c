@@ -607,7 +607,8 @@ TEST(test_mass_reference)
         double y[8], apart;
         assert_int_equal(reference_within(s, i == 1 ? 1e-9 : 0, &s->t_end, 1, y, &apart), 0);
         double off = system_rms(s->d, y, algebraic[i].end);
-        if (!(off <= 1e-12 + 20 * apart) || !(apart <= (i == 1 ? 1e-8 : 1e-11)))
+        /* Steps within 1e-9 leave some of that in the amplifier: 3e-9, and 2e-8 where long double has 113 bits. */
+        if (!(off <= 1e-12 + 20 * apart) || !(apart <= (i == 1 ? 5e-8 : 1e-11)))
             fail_msg("%s: %g from the end, known to %g", s->name, off, apart);
     }
     /* At rest, as a circuit before it is switched on: y1 = (sin t - cos t + e^-t) / 2. */
