@@ -373,7 +373,7 @@ RUNNERS = $(filter-out test_bare test_faults test_tour test_costs,$(notdir $(pat
           'TROTTER"|tests/lib/(mpirun|program|study)\.h' tests/*/test_*.c))))
 check-bare: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
-	@sh tests/scripts/bare.sh $(B) tests/scripts/bare.skips $(RUNNERS) test_store cuda_test_gpus
+	@sh tests/scripts/bare.sh $(B) tests/scripts/bare.skips $(RUNNERS) test_store $(if $(FOR_X86),,cuda_test_gpus)
 $(B)/tests/scripts/test_bare: | $(filter $(addprefix %/,$(sort $(shell cut -d' ' -f1 tests/scripts/bare.skips))),$(TESTS) $(VARIANTS))
 
 # Tests of several processes, which Open MPI must be here for.
@@ -425,7 +425,7 @@ check-builds: deps
 
 # What a release is held to beside `make check`, in order of time.
 release-check: deps
-	@MAKE='$(MAKE)' sh tests/scripts/release.sh tests/measured.txt check-bare check-race check-library check-machines check-builds check-faults
+	@MAKE='$(MAKE)' sh tests/scripts/release.sh tests/measured.txt check-bare check-order check-race check-library check-machines check-builds check-faults
 .PHONY: release-check
 
 SEED ?= 1

@@ -1,6 +1,6 @@
-/* cpu.c: the backend of the processor. The Makefile compiles this file for two precisions and three
- * instruction sets; each object exports one table, cpu_f32_v2 ... cpu_f64_v4, and backend.c chooses.
- * One more, cpu_bf16_v4, is f32 in all but its matrix product.
+/* cpu.c: the backend of the processor. The Makefile compiles this file for each precision and instruction
+ * set of processor.h; each object exports one table, as cpu_f32_v2, and backend.c chooses. Those of bf16
+ * are f32 in all but their matrix product.
  *
  * OpenMP threads get rows, heads or panels of a matrix in a fixed way and every sum has a fixed order, so
  * a result is a function of the input and the number of threads. No kernel allocates: each thread has a

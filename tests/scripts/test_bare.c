@@ -19,7 +19,13 @@ TEST(what_lacks_its_tool_is_skipped)
     char build[PATH_MAX];
     snprintf(build, sizeof build, "%s", program);
     *strrchr(build, '/') = '\0';
-    if (bare(build, "tests/scripts/bare.skips", "") != 0) fail_msg("%s", out);
+#ifdef __x86_64__
+    const char *list = "tests/scripts/bare.skips";
+#else /* the device's stand-in is written for x86-64 */
+    const char *list = file_path("skips");
+    shell_ok("grep -v '^cuda_' \"$OLDPWD/tests/scripts/bare.skips\" >skips");
+#endif
+    if (bare(build, list, "") != 0) fail_msg("%s", out);
 }
 
 /* Writes the program build/tests/any/NAME, a shell script. */
