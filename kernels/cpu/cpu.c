@@ -80,12 +80,6 @@ static void cpu_copy(void *y, const void *x, size_t n)
     for (size_t i = 0; i < n; i++) ((real *)y)[i] = ((const real *)x)[i];
 }
 
-/* Returns what scales the gradient to the norm `limit` where it is longer. */
-static double clipped(double limit, const Step *s)
-{
-    return limit > 0 && s->norm > limit ? limit / s->norm : 1;
-}
-
 /* A step of Adam: m, v running means of g, g^2, unbiased when divided by 1 - beta^step. */
 static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
                      double beta2, double eps, double clip, double decay, const Step *s)
@@ -97,7 +91,7 @@ static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, dou
     real move = (real)(s->rate / (1 - pow(beta1, (double)s->step)));
     real unbias = (real)(1 / (1 - pow(beta2, (double)s->step)));
     real shrink = (real)(s->rate * decay);
-    real e = (real)eps, scale = (real)clipped(clip, s);
+    real e = (real)eps, scale = (real)(clip > 0 && s->norm > clip ? clip / s->norm : 1);
 #pragma omp parallel for simd schedule(static)
     for (size_t i = 0; i < n; i++) {
         real gi = scale * g[i];

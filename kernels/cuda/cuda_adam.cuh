@@ -15,11 +15,6 @@ typedef struct {
     float b1, b2, a1, a2, move, shrink, unbias, e, scale;
 } Rates;
 
-static __device__ inline double clipped(double limit, const Step *s)
-{
-    return limit > 0 && s->norm > limit ? limit / s->norm : 1;
-}
-
 static __device__ inline Rates rates_of(const Decay *d, const Step *s)
 {
     Rates r;
@@ -29,7 +24,7 @@ static __device__ inline Rates rates_of(const Decay *d, const Step *s)
     r.shrink = (float)(s->rate * d->decay);
     r.unbias = (float)(1 / (1 - pow(d->beta2, (double)s->step)));
     r.e = (float)d->eps;
-    r.scale = (float)clipped(d->clip, s);
+    r.scale = (float)(d->clip > 0 && s->norm > d->clip ? d->clip / s->norm : 1);
     return r;
 }
 

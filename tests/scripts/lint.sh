@@ -97,10 +97,8 @@ unclear() { grep -l 'CMPLX(' "$@" /dev/null | xargs -r grep -LE 'kernels/base/cm
 
 # ---- libraries that may be missing: prints the errors of what stands in their place
 without() {
-    for f in "$@"; do
-        if grep -qE '^#if.*HAVE_(MICROHTTPD|MPI)' "$f"; then
-            gcc -std=c17 -D_GNU_SOURCE -I. -fsyntax-only -Werror=implicit-function-declaration "$f" 2>&1 | grep 'error:'
-        fi
+    for f in $(grep -lE '^#if.*HAVE_(MICROHTTPD|MPI)' "$@" /dev/null); do
+        gcc -std=c17 -D_GNU_SOURCE -I. -fsyntax-only -Werror=implicit-function-declaration "$f" 2>&1 | grep 'error:'
     done
 }
 
